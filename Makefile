@@ -1,0 +1,41 @@
+# Every target is a step of .ci/run; run any of them alone. All are idempotent and fast the second time.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test slow lint bench clean
+
+# A stamp per set of extras: pip runs again only when the project's own files changed.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e '.[test]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.test $(VENV)/.core
+
+demo: $(VENV)/.core  ## the main job on the bundled data: no network, no torch
+	$(BIN)/radii demo
+
+test: $(VENV)/.test  ## the whole default suite, doctests included
+	$(BIN)/python -m pytest -q
+
+slow: $(VENV)/.test  ## the runs that take minutes: real collections, embedded and audited
+	$(BIN)/python -m pytest -q -m slow
+
+lint: $(VENV)/.dev  ## style, types, and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache radii-demo

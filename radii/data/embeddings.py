@@ -1,0 +1,176 @@
+"""Vectors with their ids: what every other room receives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from radii.errors import InputError, shown
+
+Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
+Floats = npt.NDArray[np.float64]
+
+# A block of this many bytes in float64 stays near the processor and far below any memory limit.
+_BLOCK_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """Un-normalised vectors and their ids.
+
+    Attributes
+    ----------
+    ids : list of str
+        One id per row, all different.
+    vectors : (n, dim) array of float16, float32 or float64
+        As stored: a memory map stays one, and is read block by block.
+    source : str
+        Where they came from, for messages and the report.
+
+    Raises
+    ------
+    InputError
+        On anything but a 2-D float array with at least one row and one column, on a count of ids that
+        differs from the rows, on duplicate ids, and (when the norms are first read) on rows that hold
+        NaN or infinity or only zeros.
+
+    >>> Embeddings.of(np.array([[3.0, 4.0]])).norms
+    array([5.])
+    """
+
+    ids: Sequence[str]
+    vectors: Vectors
+    source: str = "array"
+
+    def __post_init__(self) -> None:
+        check_vectors(self.vectors, self.source)
+        if len(self.ids) != len(self.vectors):
+            raise InputError(
+                f"{len(self.ids)} ids for {len(self.vectors)} vectors",
+                where=self.source,
+                cause="ids and vectors come from different exports",
+                fix="give one id per row",
+            )
+        if len(self.rows) != len(self.ids):
+            seen: set[str] = set()
+            twice = [i for i in self.ids if i in seen or seen.add(i)]  # type: ignore[func-returns-value]
+            raise InputError(
+                f"duplicate ids: {shown(dict.fromkeys(twice))}",
+                where=self.source,
+                cause="the same document was exported twice",
+                fix="make ids unique",
+            )
+
+    @classmethod
+    def of(cls, data: Embeddings | npt.ArrayLike, source: str = "array") -> Embeddings:
+        """`data` itself, or a bare (n, dim) array whose ids are its row numbers as strings."""
+        if isinstance(data, Embeddings):
+            return data
+        vectors = np.asanyarray(data)
+        rows = len(vectors) if vectors.ndim else 0
+        return cls([str(i) for i in range(rows)], vectors, source)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def dim(self) -> int:
+        """Number of columns."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Row number of every id."""
+        return {name: row for row, name in enumerate(self.ids)}
+
+    @cached_property
+    def norms(self) -> Floats:
+        """‖d‖ of every row: (n,) float64, accumulated in float64, all finite and above zero."""
+        norms = row_norms(self.vectors)
+        bad = np.flatnonzero(~np.isfinite(norms))
+        if bad.size:
+            raise InputError(
+                f"{bad.size} rows hold NaN or infinity, first row {bad[0]} (id {self.ids[bad[0]]!r})",
+                where=self.source,
+                cause="overflow in half precision, or a failed batch of the encoder",
+                fix="embed these rows again or drop them",
+            )
+        zero = np.flatnonzero(norms == 0.0)
+        if zero.size:
+            raise InputError(
+                f"{zero.size} rows are all zeros, first row {zero[0]} (id {self.ids[zero[0]]!r})",
+                where=self.source,
+                cause="empty texts or rows that were never written",
+                fix="drop these rows: a zero vector has no direction to rank by",
+            )
+        return norms
+
+    def blocks(self, rows: int | None = None) -> Iterator[tuple[int, Floats]]:
+        """(first row, rows of this block as float64), in order, a few megabytes at a time."""
+        step = rows or max(1, _BLOCK_BYTES // (8 * self.dim))
+        for start in range(0, len(self), step):
+            yield start, np.asarray(self.vectors[start : start + step], dtype=np.float64)
+
+
+def check_vectors(vectors: Vectors, source: str) -> None:
+    """Refuse what is not a 2-D float array with rows and columns; see `Embeddings`."""
+    if vectors.dtype.hasobject:
+        raise InputError(
+            "an object array",
+            where=source,
+            cause="rows of different lengths, or a pickled array",
+            fix="save a plain float array (radii never unpickles)",
+        )
+    if vectors.ndim != 2:
+        raise InputError(
+            f"an array of shape {vectors.shape}, {vectors.ndim}-D",
+            where=source,
+            cause="one vector, or a flattened matrix",
+            fix="give shape (n, dim)",
+        )
+    if vectors.dtype.kind != "f" or vectors.dtype.itemsize > 8:
+        raise InputError(
+            f"dtype {vectors.dtype}",
+            where=source,
+            cause="quantised codes, or vectors saved as another type",
+            fix="give float16, float32 or float64",
+        )
+    if 0 in vectors.shape:
+        raise InputError(
+            f"an empty array of shape {vectors.shape}",
+            where=source,
+            cause="nothing was exported",
+            fix="export at least one vector",
+        )
+
+
+def row_norms(vectors: Vectors) -> Floats:
+    """‖d‖ = sqrt(Σ_i d_i²) of every row of an (n, dim) array: (n,) float64.
+
+    Squares are summed in float64, so half precision cannot overflow; rows whose squares leave the range
+    of float64 are scaled by their largest entry first. NaN stays NaN, and a row with an infinity is inf.
+
+    >>> row_norms(np.array([[600, 800]], dtype=np.float16))
+    array([1000.])
+    """
+    n, dim = vectors.shape
+    norms = np.empty(n)
+    step = max(1, _BLOCK_BYTES // (8 * dim))
+    for start in range(0, n, step):
+        block = np.asarray(vectors[start : start + step], dtype=np.float64, order="C")
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", block, block)
+            norms[start : start + step] = np.sqrt(squares)
+            # Squares below the smallest normal number have lost digits, above the largest are inf.
+            odd = np.flatnonzero((squares < 1e-290) | np.isinf(squares))
+            if odd.size:
+                largest = np.abs(block[odd]).max(axis=1)
+                usable = (largest > 0) & np.isfinite(largest)
+                scaled = block[odd[usable]] / largest[usable, None]
+                norms[start + odd[usable]] = largest[usable] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    return norms

@@ -1,0 +1,144 @@
+"""Opening and writing files so that every failure is one line that names the file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal, TextIO
+
+from radii.errors import InputError
+
+StrPath = str | os.PathLike[str]
+
+
+def readable(path: StrPath) -> Path:
+    """`path` as a Path once it is known to open for reading; InputError where it does not."""
+    with _reading(path), open(path, "rb"):
+        return Path(path)
+
+
+@contextmanager
+def open_text(path: StrPath) -> Iterator[TextIO]:
+    r"""Read a UTF-8 text file, with or without a byte order mark, unpacked when its name ends in `.gz`.
+
+    Lines end at `\n` only: other separators that Unicode knows may be part of an id or a text.
+
+    Raises
+    ------
+    InputError
+        When the file is missing, a folder or not permitted; while it is read, when it is not UTF-8 (the
+        message has the line) or a broken gzip file.
+    """
+    with _reading(path), _opener(path)(path, "rt", encoding="utf-8-sig", newline="\n") as file:
+        yield file
+
+
+def numbered_lines(path: StrPath) -> Iterator[tuple[int, str]]:
+    r"""(line number from 1, line without its `\n` or `\r\n`) of a text file; raises as `open_text` does."""
+    with open_text(path) as file:
+        for number, line in enumerate(file, start=1):
+            yield number, line.removesuffix("\n").removesuffix("\r")
+
+
+def at_line(path: StrPath, number: int) -> str:
+    """Name a place for messages: file and line.
+
+    >>> at_line("docs.tsv", 3)
+    'docs.tsv, line 3'
+    """
+    return f"{os.fspath(path)}, line {number}"
+
+
+@contextmanager
+def atomic_write(path: StrPath, *, mode: Literal["wb", "w"] = "wb") -> Iterator[IO[Any]]:
+    """Write a whole file or none: under a temporary name in the same folder, renamed on success.
+
+    Creates the folders above; text is UTF-8. On any exception the temporary file goes and an older file
+    at `path` stays as it was.
+
+    Raises
+    ------
+    InputError
+        When the folder or the file cannot be written.
+    """
+    # Through a link to the file it points at, which would otherwise be replaced itself.
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "not a regular file"
+        raise InputError(f"is {kind}", where=path, cause="a file name is missing", fix="name a file to write")
+    # Not from tempfile, whose files only their owner may read.
+    temporary = target.parent / f".radii-{secrets.token_hex(8)}.tmp"
+    encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with open(temporary, mode.replace("w", "x"), encoding=encoding, newline=newline) as file:
+                yield file
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        # A failed write names no file. One that names a file which is none of ours is the caller's.
+        if error.filename is None or str(error.filename) in map(str, (temporary, *target.parents)):
+            raise _os_fault(
+                "cannot be written", path, error, fix="choose a folder you can write to"
+            ) from error
+        raise
+
+
+def _opener(path: StrPath) -> Any:
+    return gzip.open if os.fspath(path).lower().endswith(".gz") else open
+
+
+@contextmanager
+def _reading(path: StrPath) -> Iterator[None]:
+    """Turn what goes wrong while `path` is read into an InputError."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"not UTF-8 ({error.reason})",
+            where=at_line(path, _undecodable_line(path)),
+            cause="another encoding, or a compressed file without its suffix",
+            fix="save the file as UTF-8",
+        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"not a whole gzip file ({error})",
+            where=path,
+            cause="an interrupted copy, or a plain file named .gz",
+            fix="copy it again, or rename it",
+        ) from error
+    except FileNotFoundError as error:
+        raise InputError(
+            "no such file",
+            where=path,
+            cause="a typing error or another working folder",
+            fix=f"check the path (working folder: {Path.cwd()})",
+        ) from error
+    except IsADirectoryError as error:
+        raise InputError(
+            "is a folder", where=path, cause="a file name is missing", fix="name a file in it"
+        ) from error
+    except OSError as error:
+        raise _os_fault("cannot be read", path, error, fix="make it readable, or copy it") from error
+
+
+def _undecodable_line(path: StrPath) -> int:
+    """Find the first line that is not UTF-8: the decoder reads ahead and only knows its block."""
+    with _opener(path)(path, "rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 1
+
+
+def _os_fault(found: str, path: StrPath, error: OSError, *, fix: str) -> InputError:
+    return InputError(found, where=path, cause=error.strerror or str(error), fix=fix)

@@ -1,0 +1,252 @@
+"""One reader per vector format: path → (vectors as stored, ids where the file has some)."""
+
+from __future__ import annotations
+
+import json
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from radii.data.embeddings import Vectors
+from radii.errors import InputError
+
+Read = tuple[Vectors, list[str] | None]
+
+VECTOR_NAMES = ("vectors", "embeddings", "vector", "embedding")
+ID_NAMES = ("id", "_id", "doc_id", "docid", "docno", "ids")
+
+_BATCH_ROWS = 8192  # a second copy of the vectors, but only of this many rows
+
+
+def read_npy(path: Path, with_ids: bool) -> Read:
+    """Map the array of an `.npy` file; it has no ids."""
+    faults = (ValueError, EOFError, OSError, TypeError, SyntaxError, OverflowError, tokenize.TokenError)
+    with _readable_as(".npy", path, *faults):
+        # np.load would also take a zip or a pickle under this name for what it is.
+        vectors = np.lib.format.open_memmap(path, mode="r")
+    if vectors.dtype.names:
+        raise InputError(
+            f"a structured array with fields {', '.join(vectors.dtype.names)}",
+            where=path,
+            cause="ids and vectors in one record array",
+            fix="save the vectors alone, as a plain float array",
+        )
+    return vectors, None
+
+
+def read_npz(path: Path, with_ids: bool) -> Read:
+    """Read the 2-D float array of an `.npz` file, and its array `ids`."""
+    faults = (ValueError, EOFError, OSError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+    with _readable_as(".npz", path, *faults), open(path, "rb") as file:
+        arrays = dict(np.lib.npyio.NpzFile(file, allow_pickle=False).items())
+    # A member that is no array comes back as its bytes.
+    arrays = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    holds = {name: f"{a.dtype} {a.shape}" for name, a in arrays.items()}
+    floats = [name for name, a in arrays.items() if a.dtype.kind == "f" and a.ndim == 2]
+    vectors = arrays[_only("2-D float array", floats, holds, path)]
+    if not with_ids or "ids" not in arrays:
+        return vectors, None
+    ids = arrays["ids"]
+    if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
+        raise InputError(
+            f"array 'ids' is {holds['ids']}",
+            where=path,
+            cause="ids saved as bytes, floats or a matrix",
+            fix="save ids as a 1-D array of strings or integers",
+        )
+    return vectors, [str(i) for i in ids.tolist()]
+
+
+def read_safetensors(path: Path, with_ids: bool) -> Read:
+    """Map the 2-D float tensor of a `.safetensors` file, and read ids from its metadata."""
+    from safetensors import SafetensorError, safe_open
+
+    # The library checks header, offsets and length; mapping the tensor here spares a copy of it, and a
+    # dependency for bfloat16.
+    with _readable_as(".safetensors", path, SafetensorError, OSError), safe_open(path, framework="numpy"):
+        pass
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+    metadata = header.pop("__metadata__", None) or {}
+    holds = {name: f"{t['dtype']} {tuple(t['shape'])}" for name, t in header.items()}
+    floats = [name for name, t in header.items() if t["dtype"] in _TENSORS and len(t["shape"]) == 2]
+    tensor = header[_only("2-D float tensor", floats, holds, path)]
+    dtype, shape = np.dtype(_TENSORS[tensor["dtype"]]), tuple(tensor["shape"])
+    start = 8 + size + tensor["data_offsets"][0]
+    vectors: Vectors = (
+        # A map of no bytes is refused by the system.
+        np.empty(shape, dtype) if 0 in shape else np.memmap(path, dtype, mode="r", offset=start, shape=shape)
+    )
+    if tensor["dtype"] == "BF16":
+        # A bfloat16 is the upper half of the float32 of the same value.
+        vectors = (vectors.astype(np.uint32) << 16).view(np.float32).view(np.ndarray)
+    return vectors, _metadata_ids(metadata["ids"], path) if with_ids and "ids" in metadata else None
+
+
+_TENSORS = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "<u2"}
+
+
+def _metadata_ids(text: str, path: Path) -> list[str]:
+    try:
+        ids = json.loads(text)
+    except (ValueError, RecursionError):
+        ids = None
+    if not isinstance(ids, list) or not all(type(i) in (str, int) for i in ids):
+        raise InputError(
+            f"metadata 'ids' is {text[:40]!r}",
+            where=path,
+            cause="ids written in another form",
+            fix="write json.dumps(ids), a list of strings or integers",
+        )
+    return [str(i) for i in ids]
+
+
+def read_parquet(path: Path, with_ids: bool) -> Read:
+    """Read a list column and an id column of a `.parquet` file, batch by batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    faults = (pa.ArrowException, OSError, UnicodeDecodeError)
+    with _readable_as(".parquet", path, *faults), pq.ParquetFile(path) as file:
+        types = [(field.name, field.type) for field in file.schema_arrow]
+        holds = {name: str(kind) for name, kind in types}
+        lists = [name for name, kind in types if _is_vector(kind)]
+        vector_column = _only("list<float> column", lists, holds, path)
+        id_column = _id_column(types, path) if with_ids else None
+        columns = [vector_column] if id_column is None else [vector_column, id_column]
+        vectors: Vectors | None = None
+        dim: int | None = None
+        ids: list[str] = []
+        row = 0
+        for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
+            if not batch.num_rows:
+                continue
+            block = _block(batch.column(vector_column), vector_column, row, dim, path)
+            if vectors is None:
+                dim = block.shape[1]
+                vectors = np.empty((file.metadata.num_rows, dim), block.dtype)
+            if row + len(block) <= len(vectors):  # more rows than the footer says are refused below
+                vectors[row : row + len(block)] = block
+            if id_column is not None:
+                ids += _id_block(batch.column(id_column), id_column, row, path)
+            row += len(block)
+        if row != file.metadata.num_rows:
+            raise pa.ArrowInvalid(f"{row} rows, its footer says {file.metadata.num_rows}")
+    if vectors is None:
+        vectors = np.empty((0, 0), np.float32)
+    return vectors, None if id_column is None else ids
+
+
+def _is_vector(kind: Any) -> bool:
+    import pyarrow.types as of
+
+    lists = of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind)
+    return bool(lists and of.is_floating(kind.value_type))
+
+
+def _id_column(types: Sequence[tuple[str, Any]], path: Path) -> str | None:
+    """Pick the column of ids; None where the file has no string or integer column at all."""
+    named = [name for name, _ in types if name in ID_NAMES]
+    possible = [name for name, kind in types if _is_id(kind) and (name in named or not named)]
+    if not named and not possible:
+        return None
+    return _only("id column", possible, {n: str(k) for n, k in types}, path, ID_NAMES)
+
+
+def _is_id(kind: Any) -> bool:
+    import pyarrow.types as of
+
+    if of.is_dictionary(kind):
+        kind = kind.value_type
+    strings = of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
+    return bool(strings or of.is_integer(kind))
+
+
+def _block(array: Any, column: str, row: int, dim: int | None, path: Path) -> Vectors:
+    """Make a (rows, dim) array of a batch of the list column; `row` is its first row in the file."""
+    _refuse_null(array, column, row, 1, path)
+    lengths = array.value_lengths().to_numpy(zero_copy_only=False)
+    if dim is None:
+        dim = int(lengths[0])
+    ragged = np.flatnonzero(lengths != dim)
+    if ragged.size:
+        raise InputError(
+            f"row {row + ragged[0]} of column {column!r} has {lengths[ragged[0]]} values, not {dim}",
+            where=path,
+            cause="vectors of two models in one file",
+            fix="write vectors of one length",
+        )
+    values = array.flatten()
+    _refuse_null(values, column, row, dim, path)
+    vectors: Vectors = values.to_numpy(zero_copy_only=False).reshape(len(array), dim)
+    return vectors
+
+
+def _id_block(array: Any, column: str, row: int, path: Path) -> list[str]:
+    _refuse_null(array, column, row, 1, path)
+    return [str(i) for i in array.to_pylist()]
+
+
+def _refuse_null(array: Any, column: str, row: int, per_row: int, path: Path) -> None:
+    nulls = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
+    if nulls.size:
+        raise InputError(
+            f"row {row + nulls[0] // per_row} of column {column!r} is null or holds a null",
+            where=path,
+            cause="a document that was never embedded or has no id",
+            fix="drop the row or fill it in",
+        )
+
+
+READERS: dict[str, Callable[[Path, bool], Read]] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".safetensors": read_safetensors,
+    ".parquet": read_parquet,
+}
+
+
+def _only(
+    what: str,
+    possible: Sequence[str],
+    holds: Mapping[str, str],
+    path: Path,
+    names: Sequence[str] = VECTOR_NAMES,
+) -> str:
+    """Pick the one name to read: the one of the possible names that is known, or the only possible one."""
+    known = [name for name in possible if name in names]
+    choice = known if known else list(possible)
+    if len(choice) == 1:
+        return choice[0]
+    instead = ", or give ids=" if names is ID_NAMES else ""
+    listed = ", ".join(f"{name!r} {kind}" for name, kind in holds.items())
+    raise InputError(
+        f"{len(choice) or 'no'} {what}{'s' if choice else ''} to choose from, it holds {listed or 'nothing'}",
+        where=path,
+        cause="another file was meant, or the names are not the usual ones",
+        fix=f"keep one, named {names[0]!r}{instead}",
+    )
+
+
+@contextmanager
+def _readable_as(suffix: str, path: Path, *faults: type[Exception]) -> Iterator[None]:
+    """Turn what a library raises about the bytes of a file into an InputError."""
+    try:
+        yield
+    except faults as error:
+        told = " ".join(str(error).split()).rstrip(".")
+        if "object" in told.lower():  # numpy's two refusals to unpickle
+            cause, fix = (
+                "rows of different lengths, or a pickled array",
+                "save a plain float array, ids as strings",
+            )
+        else:
+            cause, fix = "an interrupted copy, or another format under this name", "export the file again"
+        raise InputError(f"not a {suffix} file ({told})", where=path, cause=cause, fix=fix) from error

@@ -1,0 +1,109 @@
+"""Vectors and their ids from a file, its ids from that file, from one beside it or from the row numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from radii.data.embeddings import Embeddings, check_vectors
+from radii.data.files import StrPath, at_line, numbered_lines, readable
+from radii.data.formats import READERS
+from radii.errors import InputError
+
+
+def load(path: StrPath, *, ids: StrPath | None = None) -> Embeddings:
+    """Read vectors and their ids from a file.
+
+    ==============  ========================================  =====================================
+    suffix          vectors                                   ids in the file
+    ==============  ========================================  =====================================
+    `.npy`          the array, memory-mapped                  none
+    `.npz`          `vectors`, `embeddings`, or the only      `ids`, strings or integers
+                    2-D float array
+    `.safetensors`  the same, memory-mapped; bfloat16         metadata `ids`, a JSON list
+                    becomes float32
+    `.parquet`      a list column of equal lengths, of one    `id`, `_id`, `doc_id`, `docid`,
+                    of these names or the only one            `docno`, `ids`, or the only string or
+                                                              integer column
+    ==============  ========================================  =====================================
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its vectors are (n, dim), float16, float32 or float64.
+    ids : str or path, optional
+        A text file of ids, one per line, used instead of ids in the vector file. Without it ids come from
+        the file, or from `<stem>.ids.txt` or `<stem>.txt` beside it, or are row numbers.
+
+    Returns
+    -------
+    Embeddings
+        Vectors as stored; no value is looked at before `Embeddings.norms`.
+
+    Raises
+    ------
+    InputError
+        On a file that cannot be read as its suffix says, on anything `Embeddings` refuses, and on ids
+        that are missing, empty, double or not one per row.
+    """
+    path = readable(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(
+            f"unknown suffix {path.suffix!r}",
+            where=path,
+            cause="vectors saved in another format",
+            fix=f"save them as one of {', '.join(READERS)} (radii never unpickles)",
+        )
+    vectors, names = reader(path, ids is None)
+    if vectors.dtype.kind == "f" and not (vectors.dtype.isnative and vectors.flags.aligned):
+        vectors = np.array(vectors, dtype=vectors.dtype.newbyteorder("="))
+    check_vectors(vectors, str(path))
+    id_file = Path(ids) if ids is not None else _sidecar(path) if names is None else None
+    if id_file is not None:
+        names = _read_ids(id_file, len(vectors))
+    if names is None:
+        names = [str(row) for row in range(len(vectors))]
+    return Embeddings(names, vectors, str(path))
+
+
+def ids_path(path: StrPath) -> Path:
+    """Where the ids of a vector file stand that cannot hold them itself: `<stem>.ids.txt` beside it.
+
+    >>> ids_path("out/docs.npy").name
+    'docs.ids.txt'
+    """
+    return Path(path).with_suffix(".ids.txt")
+
+
+def _sidecar(path: Path) -> Path | None:
+    return next((p for p in (ids_path(path), path.with_suffix(".txt")) if p.is_file()), None)
+
+
+def _read_ids(path: Path, rows: int) -> list[str]:
+    lines: dict[str, int] = {}
+    for number, name in numbered_lines(path):
+        if not name.strip():
+            raise InputError(
+                "an empty line",
+                where=at_line(path, number),
+                cause="a document without an id, or a blank line at the end",
+                fix="give one id per line",
+            )
+        if name in lines:
+            raise InputError(
+                f"duplicate id {name!r}, first on line {lines[name]}",
+                where=at_line(path, number),
+                cause="the same document was exported twice",
+                fix="make ids unique",
+            )
+        lines[name] = number
+    if len(lines) != rows:
+        raise InputError(
+            f"{len(lines)} ids for {rows} vectors",
+            where=path,
+            cause="ids and vectors come from different exports",
+            fix="give one id per row",
+        )
+    return list(lines)
