@@ -1,0 +1,1 @@
+"""score_γ, the exact exponent path, and metrics as step functions of γ."""

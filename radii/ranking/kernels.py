@@ -1,0 +1,307 @@
+"""Numba kernels of the exponent path. Plain arrays in, plain arrays out; every check happens before.
+
+Each is the work of one thread on its own queries (or rows) and releases the interpreter's lock: the caller
+runs several at once, and no result depends on how many. Compiled on first use and cached on disk.
+
+Inner loops are written so that the compiler can vectorise them: no branches, plain arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_CHUNK = 64  # similarities looked at together
+_HUGE = np.float32(3e38)  # stands for infinity where fast maths may not meet one
+_HUGE_BITS = _HUGE.view(np.int32)
+_DOWN = np.float32(1.0 - 1e-5)  # lowers a threshold by more than float32 rounding can raise it
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def unit_rows(rows: Any, norms: Any, order: Any, out: Any) -> None:
+    """out[i] = rows[order[i]] / norms[order[i]] in float32: rows (n, dim), out (n, dim)."""
+    for i in range(len(order)):
+        row, unit, scale = rows[order[i]], out[i], 1.0 / norms[order[i]]
+        if 1e-30 < scale < 1e30:
+            factor = np.float32(scale)
+            for j in range(len(row)):
+                unit[j] = np.float32(row[j]) * factor
+        else:
+            for j in range(len(row)):
+                unit[j] = row[j] * scale
+
+
+# The compiler may sum in another order than written, so as to use vector registers, but always in the same.
+_SUM = {"reassoc", "contract", "nsz"}
+
+
+@njit(nogil=True, cache=True, fastmath=_SUM)  # type: ignore[untyped-decorator]
+def _wide_dot(row: Any, query: Any) -> float:
+    """⟨row, query⟩ in float64; `query` is float64."""
+    total = 0.0
+    for j in range(len(row)):
+        total += np.float64(row[j]) * query[j]
+    return total
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def pair_dots(docs: Any, queries: Any, rows: Any, owner: Any, out: Any) -> None:
+    """out[i] = ⟨docs[rows[i]], queries[owner[i]]⟩ in float64, always summed in the same order."""
+    for i in range(len(rows)):
+        out[i] = _wide_dot(docs[rows[i]], queries[owner[i]])
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _passing(values: Any, threshold: Any) -> Any:
+    """How many values reach the threshold. Counting from 0 over a slice is what lets this vectorise."""
+    reached = np.int32(0)
+    for i in range(len(values)):
+        reached += np.int32(values[i] >= threshold)
+    return reached
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def scan_pieces(
+    sims: Any,
+    rows: Any,
+    pieces: Any,
+    table: Any,
+    skip: Any,
+    todo: Any,
+    seen: Any,
+    cosines: Any,
+    count: Any,
+) -> int:
+    """Append to every query's buffer the documents whose cosine passes its threshold.
+
+    Parameters
+    ----------
+    sims : (n_queries, n_columns) float32
+        Cosines with some documents, which are sorted by segment.
+    rows : (n_columns,) int32
+        Document row of each column.
+    pieces : (n_pieces, 3) int64
+        First column, last column (exclusive) and segment of each run of columns of one segment.
+    table : (n_queries, n_segments) float32
+        The threshold of each query in each segment.
+    skip : (n_queries,) int64
+        A row that the query must not retrieve, or −1.
+    todo : (n_queries,) int64
+        The first piece not yet scanned. A query stops before a piece that its buffer may not hold.
+    seen, cosines, count : (n_queries, capacity) int32 and float32, (n_queries,) int64
+        The buffers. A count of −1 marks a query that is left to the exhaustive search.
+
+    Returns
+    -------
+    Queries that stopped early.
+    """
+    n_pieces, stopped = len(pieces), 0
+    for q in range(len(sims)):
+        at = count[q]
+        if at < 0:
+            todo[q] = n_pieces
+            continue
+        row = sims[q]
+        piece = todo[q]
+        while piece < n_pieces:
+            first, last, segment = pieces[piece]
+            if at + last - first > seen.shape[1]:
+                stopped += 1
+                break
+            threshold = table[q, segment]
+            while first < last:
+                chunk = row[first : min(first + _CHUNK, last)]
+                if _passing(chunk, threshold):
+                    for i in range(len(chunk)):
+                        if chunk[i] >= threshold and rows[first + i] != skip[q]:
+                            seen[q, at] = rows[first + i]
+                            cosines[q, at] = chunk[i]
+                            at += 1
+                first += len(chunk)
+            piece += 1
+        todo[q] = piece
+        count[q] = at
+    return stopped
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def scan_bins(
+    sims: Any,
+    rows: Any,
+    bins: Any,
+    table: Any,
+    skip: Any,
+    todo: Any,
+    seen: Any,
+    cosines: Any,
+    count: Any,
+) -> int:
+    """`scan_pieces` for a multiplier that the columns are not sorted by: `bins` (n_columns,) is uint8.
+
+    `todo` counts columns here, in steps of a chunk.
+    """
+    n, stopped = len(rows), 0
+    for q in range(len(sims)):
+        at = count[q]
+        if at < 0:
+            todo[q] = n
+            continue
+        row, thresholds = sims[q], table[q]
+        first = todo[q]
+        while first < n:
+            if at + _CHUNK > seen.shape[1]:
+                stopped += 1
+                break
+            end = min(first + _CHUNK, n)
+            for i in range(first, end):
+                if row[i] >= thresholds[bins[i]] and rows[i] != skip[q]:
+                    seen[q, at] = rows[i]
+                    cosines[q, at] = row[i]
+                    at += 1
+            first = end
+        todo[q] = first
+        count[q] = at
+    return stopped
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def compact(
+    seen: Any,
+    cosines: Any,
+    count: Any,
+    weight: Any,
+    inverse: Any,
+    k: int,
+    error: float,
+    levels: Any,
+    table: Any,
+) -> None:
+    """Drop from every buffer what cannot reach the top k, and raise the thresholds accordingly.
+
+    `radii.ranking.candidates.reachable` is the definition; here each cosine is known to ± `error`, and
+    scores c · r^γ stand for their logarithms. A bound of the k-th best score may be too low, never too high.
+
+    Parameters
+    ----------
+    seen, cosines, count
+        As in `scan_pieces`; shortened in place.
+    weight : (n_docs, 2) float32
+        r^γ at the first node, and the factor from one node to the next.
+    inverse : (n_nodes, n_segments) float32
+        The least r^−γ of a segment at each node.
+    levels : (n_queries, n_nodes) int32
+        The bits of a float32, a lower bound of the k-th best score at each node; raised.
+    table : (n_queries, n_segments) float32
+        Rewritten: a document of segment s whose computed cosine is below it cannot reach the top k.
+    """
+    n_nodes, n_segments = inverse.shape
+    margin = np.float32(error)
+    for q in range(len(count)):
+        n = count[q]
+        if n < 0:
+            continue
+        low, high = np.empty(n, np.float32), np.empty(n, np.float32)
+        factor, step = np.empty(n, np.float32), np.empty(n, np.float32)
+        sure = 0
+        for i in range(n):
+            cosine = cosines[q, i]
+            sure += cosine > margin
+            low[i] = max(cosine - margin, np.float32(0.0))
+            high[i] = cosine + 2 * margin
+            factor[i] = weight[seen[q, i], 0]
+            step[i] = weight[seen[q, i], 1]
+        if sure < k:
+            count[q] = -1
+            continue
+        lower, upper = np.empty((n_nodes, n), np.float32), np.empty((n_nodes, n), np.float32)
+        for j in range(n_nodes):
+            below, over = lower[j], upper[j]
+            for i in range(n):
+                below[i] = low[i] * factor[i]
+                over[i] = high[i] * factor[i]
+                factor[i] *= step[i]
+        # own[j]: a lower bound of the k-th best at node j; before[j], after[j]: the least that the documents
+        # at or above it reach at the node before and after. Each bounds the k-th best score there.
+        bits = lower.view(np.int32)
+        bounds = np.empty((3, n_nodes), np.int32)
+        for j in range(n_nodes):
+            level = _level(bits[j], k, levels[q, j])
+            levels[q, j] = bounds[0, j] = level
+            bounds[1, j] = _least(bits[j], level, bits[max(j - 1, 0)])
+            bounds[2, j] = _least(bits[j], level, bits[min(j + 1, n_nodes - 1)])
+        own, before, after = bounds.view(np.float32) * _DOWN
+        kept = np.zeros(n, np.uint8)
+        if n_nodes == 1:
+            for i in range(n):
+                kept[i] = upper[0, i] >= own[0]
+        for j in range(n_nodes - 1):
+            here, there = upper[j], upper[j + 1]
+            a, b, c, d = own[j], after[j], before[j + 1], own[j + 1]
+            for i in range(n):
+                kept[i] |= ((here[i] >= a) | (there[i] >= b)) & ((here[i] >= c) | (there[i] >= d))
+        at = 0
+        for i in range(n):
+            if kept[i]:
+                seen[q, at] = seen[q, i]
+                cosines[q, at] = cosines[q, i]
+                at += 1
+        count[q] = at
+        least = np.full(n_segments, _HUGE)
+        if n_nodes == 1:
+            least[:] = own[0] * inverse[0]
+        for j in range(n_nodes - 1):
+            here, there = inverse[j], inverse[j + 1]
+            for s in range(n_segments):
+                from_left = min(own[j] * here[s], after[j] * there[s])
+                from_right = min(before[j + 1] * here[s], own[j + 1] * there[s])
+                least[s] = min(least[s], max(from_left, from_right))
+        for s in range(n_segments):
+            table[q, s] = least[s] * _DOWN - 2 * margin
+
+
+# Numbers that are not negative sort like the integers of their bits, and compilers vectorise minima, maxima
+# and halvings of integers, not of floats.
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _level(bits: Any, k: int, known: Any) -> Any:
+    """A number that at least k of the values reach and few more do, given one that at least k reach.
+
+    Halving an interval costs less than a selection: each look is one vectorised count.
+    """
+    low, high = np.int32(known), np.int32(0)
+    for i in range(len(bits)):
+        high = max(high, bits[i])
+    for _ in range(24):
+        middle = np.int32(low + (high - low) // 2)
+        reached = np.int32(0)
+        for i in range(len(bits)):
+            reached += np.int32(bits[i] >= middle)
+        if reached < k:
+            high = middle
+        else:
+            low = middle
+            if reached <= k + k // 8:
+                break
+    return low
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _least(bits: Any, level: Any, others: Any) -> Any:
+    """The least of `others` where `bits` reach `level`."""
+    least = _HUGE_BITS
+    for i in range(len(bits)):
+        least = min(least, others[i] if bits[i] >= level else _HUGE_BITS)
+    return least
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def survivors(seen: Any, count: Any, rows: Any) -> None:
+    """Write the rows of every buffer into `rows`, query by query, ascending within each."""
+    at = 0
+    for q in range(len(count)):
+        if count[q] > 0:
+            rows[at : at + count[q]] = np.sort(seen[q, : count[q]])
+            at += count[q]

@@ -1,0 +1,286 @@
+"""Candidates at the speed of one search: blocked products, pruned as they stream by.
+
+Documents are read once, in blocks that double until they reach a fixed size. A block is turned to unit
+float32 rows, sorted into segments of similar log r. Each thread has its own queries: it multiplies them with
+a tile of the block that fits its cache, and scans the tile at once against one threshold per query and
+segment. What passes goes to the query's buffer. Whenever the documents seen have grown by half, buffers are
+compacted and thresholds raised. Survivors are computed again in float64, so that the result does not depend
+on block size, threads or the BLAS library: float32 only decides with a margin that covers its own rounding.
+
+Memory beyond the stored vectors, in bytes: `block · dim · 4` for the block; per thread a tile of a megabyte;
+per document and multiplier 8 for r^γ, 1 for its segment and 8 for log r; per query and multiplier 8 times
+`room(k, queries of a thread)`, which grows only where a query really has more candidates.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from radii.data.embeddings import Embeddings, Floats
+from radii.ranking import kernels
+from radii.ranking.candidates import Sizes
+from radii.ranking.score import Ints
+
+_GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
+_TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
+_BLAS = Lock()  # the number of BLAS threads belongs to the whole process
+
+
+class Arm:
+    """One multiplier: its segments, and r^γ of every document, as the kernels want them."""
+
+    def __init__(self, log_multiplier: Floats, nodes: Floats, segments: int) -> None:
+        slope = log_multiplier - log_multiplier.mean()  # a common factor changes no ranking
+        step = nodes[1] - nodes[0] if len(nodes) > 1 else 0.0
+        self.bins, edges = deal(slope, segments)
+        self.weight = np.exp(np.stack((nodes[0] * slope, step * slope), axis=1)).astype(np.float32)
+        ends = nodes[:, None, None] * np.stack((edges[:-1], edges[1:]))  # (n_nodes, 2, n_segments)
+        self.inverse = (np.exp(-ends.max(axis=1)) * (1.0 - 1e-6)).astype(np.float32)
+
+
+def deal(slope: Floats, segments: int) -> tuple[npt.NDArray[np.uint8], Floats]:
+    """Segment of each document, and the (segments + 1,) ascending bounds of log r in each.
+
+    Bounds are quantiles of a sample: about equally many documents lie in each segment.
+    """
+    edges = np.quantile(slope[:: max(1, len(slope) // 65536)], np.linspace(0.0, 1.0, segments + 1))
+    edges[0], edges[-1] = slope.min(), slope.max()
+    edges = np.maximum.accumulate(edges)
+    return np.searchsorted(edges[1:-1], slope, side="right").astype(np.uint8), edges
+
+
+class Buffers:
+    """What some queries have kept under one multiplier, and their thresholds; one thread works on it."""
+
+    def __init__(self, arm: Arm, n_queries: int, k: int, error: float, capacity: int) -> None:
+        self.arm, self.k, self.error = arm, k, error
+        n_nodes, n_segments = arm.inverse.shape
+        self.seen = np.empty((n_queries, capacity), dtype=np.int32)
+        self.cosines = np.empty((n_queries, capacity), dtype=np.float32)
+        self.count = np.zeros(n_queries, dtype=np.int64)
+        self.levels = np.zeros((n_queries, n_nodes), dtype=np.int32)  # bits of 0.0
+        self.table = np.full((n_queries, n_segments), -error, dtype=np.float32)
+
+    def add(self, scan: Callable[..., int], tile: Tile, cuts: Any, skip: Ints) -> None:
+        """Scan a tile; compact, then grow, wherever a buffer is full."""
+        todo = np.zeros(len(self.count), dtype=np.int64)
+        fixed = tile.sims, tile.rows, cuts, self.table, skip, todo
+        while scan(*fixed, self.seen, self.cosines, self.count):
+            before = self.count.max()
+            self.compact()
+            if self.count.max() > before // 2:
+                self.seen = np.concatenate((self.seen, np.empty_like(self.seen)), axis=1)
+                self.cosines = np.concatenate((self.cosines, np.empty_like(self.cosines)), axis=1)
+
+    def compact(self) -> None:
+        """Prune, and raise the thresholds."""
+        arm = self.arm
+        kernels.compact(
+            self.seen,
+            self.cosines,
+            self.count,
+            arm.weight,
+            arm.inverse,
+            self.k,
+            self.error,
+            self.levels,
+            self.table,
+        )
+
+    def survivors(self) -> Ints:
+        """Document rows of all queries, query by query, ascending within each."""
+        rows = np.empty(np.maximum(self.count, 0).sum(), dtype=np.int64)
+        kernels.survivors(self.seen, self.count, rows)
+        return rows
+
+
+class Tile(NamedTuple):
+    """Cosines of one thread's queries with some documents, (n_queries, n_columns), and their rows."""
+
+    sims: npt.NDArray[np.float32]
+    rows: npt.NDArray[np.int32]
+
+
+def room(k: int, n_queries: int) -> int:
+    """Entries that a query's buffer holds at first: several times what it keeps, and a few tiles."""
+    return 16 * k + 4 * max(256, _TILE // n_queries)
+
+
+class Share:
+    """Some queries with their buffers under every multiplier: the work of one thread at a time."""
+
+    def __init__(
+        self, unit: npt.NDArray[np.float32], skip: Ints, arms: list[Arm], k: int, error: float
+    ) -> None:
+        self.unit, self.skip = unit, skip
+        self.width = max(256, _TILE // len(unit))
+        self.buffers = [Buffers(arm, len(unit), k, error, room(k, len(unit))) for arm in arms]
+        self.space = np.empty(len(unit) * self.width, dtype=np.float32)
+
+    def take(self, block: Block, compact: bool) -> None:
+        """Multiply these queries with a block, tile by tile, and keep what passes."""
+        for first in range(0, len(block.rows), self.width):
+            columns = slice(first, min(first + self.width, len(block.rows)))
+            shape = len(self.unit), columns.stop - first
+            sims = self.space[: shape[0] * shape[1]].reshape(shape)
+            np.matmul(self.unit, block.unit[columns].T, out=sims)
+            tile = Tile(sims, block.rows[columns])
+            for place, buffers in enumerate(self.buffers):
+                if place == 0:
+                    buffers.add(kernels.scan_pieces, tile, block.pieces(columns), self.skip)
+                else:
+                    buffers.add(kernels.scan_bins, tile, buffers.arm.bins[tile.rows], self.skip)
+        if compact:
+            for buffers in self.buffers:
+                buffers.compact()
+
+
+class Block:
+    """Some documents: unit float32 rows in the order of the first multiplier's segments."""
+
+    def __init__(self, rows: Ints, bins: npt.NDArray[np.uint8], unit: npt.NDArray[np.float32]) -> None:
+        self.rows, self.unit = rows.astype(np.int32), unit
+        self.starts = np.concatenate(([0], np.flatnonzero(np.diff(bins)) + 1, [len(bins)]))
+        self.segments = bins[self.starts[:-1]]
+
+    def pieces(self, columns: slice) -> Ints:
+        """Runs of columns of one segment within a tile, counted from its first column."""
+        first = np.maximum(self.starts[:-1], columns.start) - columns.start
+        last = np.minimum(self.starts[1:], columns.stop) - columns.start
+        inside = last > first
+        return np.stack((first[inside], last[inside], self.segments[inside].astype(np.int64)), axis=1)
+
+
+def stream(
+    docs: Embeddings,
+    queries: Embeddings,
+    log_multipliers: Sequence[Floats],
+    k: int,
+    gamma_range: tuple[float, float],
+    excluded: Ints,
+    sizes: Sizes,
+) -> list[tuple[Ints, Ints, Floats]]:
+    """Candidates of every query under every multiplier, from one pass over the documents.
+
+    Returns
+    -------
+    list over multipliers of
+        offsets : (n_queries + 1,) int64
+        rows : (n_entries,) int64, ascending within a query
+        cosines : (n_entries,) float64
+    A query without entries has fewer than k documents with a positive cosine: ask the exhaustive search.
+    """
+    nodes = sizes.between(*gamma_range)
+    n, m, dim = len(docs), len(queries), docs.dim
+    # |float32 dot product − true| of unit vectors: dim roundings of the sum and a few of the entries.
+    error = (dim + 8) * 2.0**-24
+    first = max(sizes.first, 4 * k)
+    longest = max(sizes.block, first)
+    threads = sizes.threads or available_threads()
+    arms = [Arm(slope, nodes, sizes.segments) for slope in log_multipliers]
+    with _threads(threads) as run:
+        unit_queries = np.empty((m, dim), dtype=np.float32)
+        _unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, threads)
+        shares = [
+            Share(unit_queries[some], excluded[some], arms, k, error)
+            for some in _cuts(m, min(sizes.queries, -(-m // threads)))
+        ]
+        unit = np.empty((longest, dim), dtype=np.float32)
+        start, compacted = 0, 0
+        while start < n:
+            stop = min(n, start + (first if start == 0 else min(sizes.block, start)))
+            rows = start + np.argsort(arms[0].bins[start:stop], kind="stable")
+            here = slice(0, len(rows))
+            _unit_rows(run, docs, slice(start, stop), rows - start, unit[here], threads)
+            block = Block(rows, arms[0].bins[rows], unit[here])
+            compact = stop >= _GROWTH * compacted or stop == n
+            run(partial(Share.take, block=block, compact=compact), shares)
+            start, compacted = stop, stop if compact else compacted
+        return [_survivors(run, shares, place, docs, queries, threads) for place in range(len(arms))]
+
+
+def available_threads() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+Run = Callable[[Callable[[Any], object], Iterable[Any]], None]
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[Run]:
+    """A function that runs jobs on threads of our own, while BLAS uses one thread in each of them.
+
+    Two pools that wait for each other would spin on the same processors.
+    """
+    with _BLAS, threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+
+        def run(job: Callable[[Any], object], over: Iterable[Any]) -> None:
+            for _ in pool.map(job, over):
+                pass
+
+        yield run
+
+
+def _cuts(n: int, step: int) -> list[slice]:
+    return [slice(at, min(at + step, n)) for at in range(0, n, max(1, step))]
+
+
+def _unit_rows(
+    run: Run,
+    vectors: Embeddings,
+    some: slice,
+    order: Ints,
+    unit: npt.NDArray[np.float32],
+    threads: int,
+) -> None:
+    """Unit rows of some vectors, in this order."""
+    rows, norms = _plain(vectors.vectors[some]), vectors.norms[some]
+
+    def fill(part: slice) -> None:
+        kernels.unit_rows(rows, norms, order[part], unit[part])
+
+    run(fill, _cuts(len(order), -(-len(order) // threads)))
+
+
+def _survivors(
+    run: Run, shares: list[Share], place: int, docs: Embeddings, queries: Embeddings, threads: int
+) -> tuple[Ints, Ints, Floats]:
+    """What is left in the buffers, in order of rows, with cosines in float64, always summed in one order."""
+    buffers = [share.buffers[place] for share in shares]
+    count = np.maximum(np.concatenate([b.count for b in buffers]), 0)
+    rows = np.concatenate([b.survivors() for b in buffers])
+    owner = np.repeat(np.arange(len(count)), count)
+    products = np.empty(len(rows))
+    wide = np.asarray(queries.vectors, dtype=np.float64)
+    # Numba has no half precision, and sums strided rows in another order: widen the rows, a few at a time.
+    widen = docs.vectors.dtype.itemsize < 4 or not docs.vectors.flags.c_contiguous
+
+    def dots(part: slice) -> None:
+        if widen:
+            some = np.asarray(docs.vectors[rows[part]], dtype=np.float64, order="C")
+            kernels.pair_dots(some, wide, np.arange(len(some)), owner[part], products[part])
+        else:
+            kernels.pair_dots(_plain(docs.vectors), wide, rows[part], owner[part], products[part])
+
+    limit = (16 << 20) // (8 * docs.dim) if widen else len(rows)
+    run(dots, _cuts(len(rows), min(limit, -(-len(rows) // threads))))
+    products /= docs.norms[rows]
+    products /= queries.norms[owner]
+    return np.concatenate(([0], np.cumsum(count))), rows, products
+
+
+def _plain(vectors: Any) -> npt.NDArray[Any]:
+    """As a base-class array that numba can read: half precision is widened, a memory map stays mapped."""
+    plain = np.asarray(vectors)
+    return plain.astype(np.float32) if plain.dtype.itemsize < 4 else plain
