@@ -1,0 +1,5 @@
+"""`python -m radii`."""
+
+from radii.cli import main
+
+main()

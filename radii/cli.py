@@ -1,0 +1,197 @@
+"""The command line: parse, call, render. No arithmetic here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+import radii
+
+app = typer.Typer(
+    name="radii",
+    help="What the lengths of your embedding vectors know, and whether it is safe to rank with them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Docs = Annotated[Path, typer.Argument(help="Document vectors: .npy, .npz, .safetensors or .parquet.")]
+Queries = Annotated[Path, typer.Option("--queries", help="Query vectors, in any of the same formats.")]
+DocIds = Annotated[Path | None, typer.Option("--ids", help="Document ids, one per line.")]
+QueryIds = Annotated[Path | None, typer.Option("--query-ids", help="Query ids, one per line.")]
+MetricName = Annotated[str, typer.Option("--metric", help="nDCG@k, R@k, P@k, RR@k (MRR), AP@k, Success@k.")]
+Range = Annotated[tuple[float, float], typer.Option("--gamma-range", help="Exponents to look at.")]
+ExcludeSelf = Annotated[bool, typer.Option("--exclude-self", help="Skip the document that is the query.")]
+AllowMissing = Annotated[
+    bool, typer.Option("--allow-missing", help="Accept qrels that name unknown queries or documents.")
+]
+
+
+@app.command()
+def audit(
+    docs: Docs,
+    queries: Queries,
+    qrels: Annotated[Path | None, typer.Option(help="Judgements: TREC or BEIR format.")] = None,
+    texts: Annotated[Path | None, typer.Option(help="Texts of the documents: .jsonl or .tsv.")] = None,
+    ids: DocIds = None,
+    query_ids: QueryIds = None,
+    metric: MetricName = "nDCG@10",
+    gamma_range: Range = (-1.0, 1.0),
+    exclude_self: ExcludeSelf = False,
+    allow_missing: AllowMissing = False,
+    min_effect: Annotated[float, typer.Option(help="The smallest gain worth acting on.")] = 0.02,
+    seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for report.json.")] = Path("radii-report"),
+    json: Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")] = False,
+) -> None:
+    """Say whether the norms of DOCS may be used to rank, judged on held-out queries."""
+    from radii.data.qrels import read_qrels
+    from radii.data.texts import read_texts
+
+    # Cheap inputs first: a typing error should not wait for the vectors.
+    judged = None if qrels is None else read_qrels(qrels)
+    known = None if texts is None else read_texts(texts)
+    report = radii.audit(
+        radii.load(docs, ids=ids),
+        radii.load(queries, ids=query_ids),
+        judged,
+        texts=known,
+        metric=metric,
+        gamma_range=gamma_range,
+        exclude_self=exclude_self,
+        allow_missing=allow_missing,
+        min_effect=min_effect,
+        seed=seed,
+    )
+    if qrels is not None:
+        report = report.model_copy(update={"data": report.data.model_copy(update={"qrels": str(qrels)})})
+    _deliver(report, out, json)
+
+
+@app.command()
+def path(
+    docs: Docs,
+    queries: Queries,
+    qrels: Annotated[Path, typer.Option(help="Judgements: TREC or BEIR format.")],
+    ids: DocIds = None,
+    query_ids: QueryIds = None,
+    metric: MetricName = "nDCG@10",
+    gamma_range: Range = (-1.0, 1.0),
+    exclude_self: ExcludeSelf = False,
+    out: Annotated[Path | None, typer.Option(help="A .json or .csv file; standard output if none.")] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="CSV on standard output instead of JSON.")] = False,
+) -> None:
+    """Write the metric as an exact step function of γ."""
+    from radii.data.files import atomic_write
+    from radii.data.qrels import read_qrels
+    from radii.ranking.metrics import Metric
+    from radii.report.files import path_csv, path_json
+
+    if out is not None and out.suffix not in (".json", ".csv"):
+        raise radii.InputError(
+            f"output format {out.suffix!r}", where=out, fix="end the name in .json or .csv"
+        )
+    judged, wanted = read_qrels(qrels), Metric.parse(metric)
+    steps = radii.exponent_path(
+        radii.load(docs, ids=ids),
+        radii.load(queries, ids=query_ids),
+        k=wanted.k,
+        gamma_range=gamma_range,
+        exclude_self=exclude_self,
+    ).metric(wanted, judged)
+    text = path_csv(steps) if csv or (out is not None and out.suffix == ".csv") else path_json(steps)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        with atomic_write(out, mode="w") as file:
+            file.write(text)
+
+
+@app.command()
+def embed(
+    texts: Annotated[Path, typer.Argument(help="Texts: .jsonl (BEIR) or .tsv.")],
+    out: Annotated[Path, typer.Argument(help="The .npy file to write; ids go beside it.")],
+    model: Annotated[str, typer.Option(help="A sentence-transformers model: a folder or a name.")],
+    dtype: Annotated[Literal["float32", "float16"], typer.Option(help="Precision to store.")] = "float32",
+    batch_size: Annotated[int, typer.Option(help="Texts at a time.")] = 64,
+) -> None:
+    """Embed TEXTS without normalising, and write the vectors to OUT."""
+    from radii.data.encode import embed_file
+
+    with _progress("embedding") as progress:
+        info = embed_file(model, texts, out, dtype=dtype, batch_size=batch_size, progress=progress)
+    typer.echo(f"{info.n:,} × {info.dim} {info.dtype} vectors in {out}")
+    if info.stripped:
+        typer.echo("The model ends in a Normalize module, which was stripped: with it every norm would be 1.")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for report.json.")] = Path("radii-demo"),
+    json: Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")] = False,
+) -> None:
+    """Audit the bundled data: CLIP text vectors of 1,203 class names, each a query against the others."""
+    from radii.data import demo as bundled
+    from radii.data.texts import read_texts
+
+    files = bundled.paths()
+    vectors = radii.load(files.vectors)
+    report = radii.audit(
+        vectors, vectors, files.qrels, texts=read_texts(files.texts), exclude_self=True, seed=0
+    )
+    _deliver(report, out, json)
+
+
+def _deliver(report: radii.Report, out: Path, as_json: bool) -> None:
+    from rich.console import Console
+
+    from radii.report.files import write_report
+    from radii.report.terminal import show
+
+    target = write_report(report, out)
+    if as_json:
+        typer.echo(report.model_dump_json(indent=2))
+    else:
+        show(report, Console(highlight=False), report_file=str(target))
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error, silent when that is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns: Any = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(radii.__version__)
+
+
+def main() -> None:
+    """Entry point: an expected error is one line on standard error and exit code 2."""
+    try:
+        app()
+    except radii.RadiiError as error:
+        typer.echo(f"radii: {error}", err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

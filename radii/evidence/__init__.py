@@ -1,0 +1,1 @@
+"""Choosing an exponent on some queries and judging it on others."""

@@ -1,0 +1,89 @@
+"""What a mean of paired differences is worth: interval, p-value, and how many queries it would take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from radii.data.embeddings import Floats
+from radii.errors import InputError
+
+_BATCH = 2_000_000  # numbers drawn at a time: bounds the memory of resampling
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over queries with its interval and its p-value.
+
+    Attributes
+    ----------
+    mean, low, high : float
+        The mean paired difference and its bootstrap interval.
+    p : float
+        Two-sided, by flipping signs: (1 + b) / (1 + m).
+    n : int
+        Queries.
+    level : float
+        Of the interval.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    n: int
+    level: float = 0.95
+
+    @property
+    def above_zero(self) -> bool:
+        """The whole interval lies above zero, and the permutation test agrees at the same level."""
+        return self.low > 0 and self.p < 1 - self.level
+
+    def __format__(self, spec: str) -> str:
+        """Mean and interval, each with this format: `f"{estimate:+.3f}"`."""
+        low, high = format(self.low, spec), format(self.high, spec)
+        return f"{format(self.mean, spec)} ({self.level * 100:g} % {low} … {high})"
+
+
+def estimate(differences: Floats, seed: int, *, level: float = 0.95, resamples: int = 9999) -> Estimate:
+    """Mean of (n_queries,) paired differences, BCa bootstrap interval, sign-flip permutation p-value.
+
+    Raises InputError on fewer than two queries.
+
+    Source: Efron (1987), doi:10.1080/01621459.1987.10478410, for the interval; Phipson and Smyth (2010),
+    doi:10.2202/1544-6115.1585, for (1 + b) / (1 + m).
+    """
+    n = len(differences)
+    if n < 2:
+        raise InputError(f"{n} judged queries", fix="judge at least two queries")
+    mean = float(differences.mean())
+    if np.ptp(differences) == 0:
+        # Every resample is the same. Sign flips of one repeated number: exact only for zero.
+        return Estimate(mean, mean, mean, 1.0 if mean == 0 else 2.0 ** (1 - n), n, level)
+    batch = max(1, _BATCH // n)
+    rng = np.random.default_rng([seed, 1])
+    interval = stats.bootstrap(
+        (differences,), np.mean, n_resamples=resamples, confidence_level=level, batch=batch, rng=rng
+    ).confidence_interval
+    test = stats.permutation_test(
+        (differences,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=resamples,
+        vectorized=True,
+        batch=batch,
+        rng=rng,
+    )
+    return Estimate(mean, float(interval.low), float(interval.high), float(test.pvalue), n, level)
+
+
+def queries_needed(sd: float, effect: float, *, level: float = 0.95, power: float = 0.8) -> int:
+    """Queries for a paired test to see `effect`: n = ((z_level + z_power) · sd / effect)².
+
+    >>> queries_needed(sd=0.1, effect=0.02)
+    197
+    """
+    z = stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power)
+    return int(np.ceil((z * sd / effect) ** 2))

@@ -1,0 +1,182 @@
+"""Findings as data: what was checked, how it came out, what it means, what to do. Rendered elsewhere.
+
+First the catalogue, then one function per check that turns measurements into a finding.
+"""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+
+from radii.data.embeddings import Embeddings
+from radii.data.qrels import Qrels
+from radii.errors import NumericalError
+from radii.evidence.holdout import HeldOut
+from radii.ranking.path import ExponentPath, MetricPath
+from radii.result import Arm, Finding, Interval, Status
+from radii.signals.norm import NormSummary
+
+# Code → (what is claimed, what to do when it fails). R1 norms, R2 data and measurement, R3 evidence,
+# R4 attribution. A code keeps its meaning for ever; a new check takes a new number.
+CATALOGUE: dict[str, tuple[str, str]] = {
+    "R101": (
+        "Norms vary beyond rounding",
+        "Get the un-normalised vectors back: strip the model's final Normalize module (radii embed does), "
+        "set normalize_embeddings=False, or read them from before a cosine collection normalised them.",
+    ),
+    "R102": (
+        "No norm is more than ten times off the median",
+        "Look at the extreme documents: empty, boilerplate or broken texts dominate an inner product.",
+    ),
+    "R201": (
+        "There are enough judged queries to decide",
+        "Judge more queries, or accept that the default, cosine, stays.",
+    ),
+    "R202": ("Every query has a relevant document", "Nothing to do: such queries are left out and counted."),
+    "R203": (
+        "No query retrieves itself",
+        "Queries and documents share ids and vectors: run again with --exclude-self.",
+    ),
+    "R204": (
+        "The metric agrees with the reference library",
+        "Do not trust this report: file an issue with the data.",
+    ),
+    "R301": (
+        "Tuning the exponent gains on held-out queries",
+        "Keep cosine: rank by the directions alone.",
+    ),
+    "R302": (
+        "Raw inner product is no worse than cosine",
+        "Do not rank these vectors by raw inner product: normalise them, or use a cosine index.",
+    ),
+    "R303": (
+        "The exponent lies inside the range",
+        "Widen --gamma-range: the best exponent may lie beyond its end.",
+    ),
+    "R304": (
+        "The gain seen while tuning holds on other queries",
+        "Believe the held-out figure: the best of many exponents on the same queries flatters itself.",
+    ),
+    "R401": (
+        "The gain is the norm's own",
+        "Treat the gain as possibly that of text length, hubness or frequency until it is attributed.",
+    ),
+}
+
+
+def finding(
+    code: str,
+    status: Status,
+    meaning: str,
+    *,
+    value: float | None = None,
+    interval: Interval | None = None,
+) -> Finding:
+    """One finding of the catalogue; its remedy is given only when it fails or was skipped.
+
+    >>> finding("R101", "holds", "sd of log norm 0.08").remedy is None
+    True
+    """
+    title, remedy = CATALOGUE[code]
+    return Finding(
+        code=code,
+        title=title,
+        status=status,
+        value=value,
+        interval=interval,
+        meaning=meaning,
+        remedy=remedy if status in ("fails", "skipped") else None,
+    )
+
+
+def norms_vary(norms: NormSummary) -> Finding:
+    """R101: whether anything but rounding moves the norms."""
+    meaning = f"norms {norms.mean:.4g} on average, standard deviation of log norm {norms.sd_log:.3g}"
+    return finding("R101", "fails" if norms.constant else "holds", meaning, value=norms.sd_log)
+
+
+def no_extremes(norms: NormSummary) -> Finding:
+    """R102: whether a few documents tower over the rest, or vanish."""
+    worst = max(norms.largest / norms.median, norms.median / norms.smallest)
+    meaning = f"norms from {norms.smallest:.4g} to {norms.largest:.4g} around a median of {norms.median:.4g}"
+    return finding("R102", "fails" if worst > 10 else "holds", meaning, value=worst)
+
+
+def no_self(docs: Embeddings, queries: Embeddings, exclude_self: bool) -> Finding:
+    """R203: whether queries are documents under the same id, as in ArguAna, Quora or the demo."""
+    if exclude_self:
+        return finding("R203", "holds", "documents that bear the query's id are skipped")
+    shared = [(row, docs.rows[name]) for row, name in enumerate(queries.ids) if name in docs.rows]
+    if not shared:
+        return finding("R203", "not applicable", "queries and documents share no ids")
+    # Row numbers of two bare arrays always coincide; only equal vectors tell that they are the same item.
+    q, d = (list(rows) for rows in zip(*shared[:1000], strict=True))
+    a, b = queries.vectors[q].astype(np.float64), docs.vectors[d].astype(np.float64)
+    same = np.einsum("ij,ij->i", a, b) > 0.999 * queries.norms[q] * docs.norms[d]
+    if not same.any():
+        return finding("R203", "holds", f"{len(shared)} ids are shared by chance: their vectors differ")
+    meaning = f"{int(same.sum())} of {len(q)} queries looked at have their own vector among the documents"
+    return finding("R203", "fails", meaning, value=float(same.mean()))
+
+
+def all_judged(queries: Embeddings, steps: MetricPath) -> Finding:
+    """R202: how many queries nobody judged."""
+    left = len(queries) - len(steps.ids)
+    meaning = f"{len(steps.ids)} of {len(queries)} queries have a relevant document; {left} are left out"
+    return finding("R202", "fails" if left else "holds", meaning, value=float(left))
+
+
+def enough(steps: MetricPath, needed: int, effect: float) -> Finding:
+    """R201: whether a gain of `effect` would be seen."""
+    meaning = f"{len(steps.ids)} judged queries; a gain of {effect:g} takes {needed}"
+    return finding(
+        "R201", "holds" if len(steps.ids) >= needed else "fails", meaning, value=float(len(steps.ids))
+    )
+
+
+def agrees(path: ExponentPath, steps: MetricPath, qrels: Qrels, gammas: set[float]) -> Finding:
+    """R204: the path's metric against ir_measures on the run itself, at cosine and at the chosen exponent."""
+    judgements = [ir_measures.Qrel(q, d, g) for q in steps.ids for d, g in qrels[q].items()]
+    measure = ir_measures.parse_measure(str(steps.metric))
+    worst = 0.0
+    for gamma in gammas:
+        run = [
+            ir_measures.ScoredDoc(q, path.docs.ids[row], -float(rank))  # ranks never tie
+            for q in steps.ids
+            for rank, row in enumerate(path.top(q, gamma))
+        ]
+        values = {m.query_id: m.value for m in ir_measures.iter_calc([measure], judgements, run)}
+        ours = steps.curves.values(gamma)
+        worst = max(worst, max(abs(values.get(q, 0.0) - v) for q, v in zip(steps.ids, ours, strict=True)))
+    if worst > 1e-9:
+        raise NumericalError(
+            f"{measure} differs from ir_measures by {worst:.2g} on a query: please report this with the data"
+        )
+    shown_at = " and ".join(f"γ = {gamma:.3g}" for gamma in sorted(gammas))
+    return finding("R204", "holds", f"every query equal to 1e-9 at {shown_at}", value=worst)
+
+
+def evidence(main: HeldOut, arms: list[Arm], steps: MetricPath, low: float, high: float) -> list[Finding]:
+    """R301 to R401: what the held-out evidence says."""
+    worth = main.estimate
+    interval = (worth.low, worth.high)
+    said = f"{worth:+.4f}, p = {worth.p:.2g}, {worth.n} queries"
+    gained = worth.above_zero
+    found = [finding("R301", "holds" if gained else "fails", said, value=worth.mean, interval=interval)]
+    for arm in (a for a in arms if a.name == "inner product"):
+        text = f"{arm.gain:+.4f} ({arm.gain_ci[0]:+.4f} … {arm.gain_ci[1]:+.4f}) against cosine"
+        status: Status = "fails" if arm.gain_ci[1] < 0 else "holds"
+        found.append(finding("R302", status, text, value=arm.gain, interval=arm.gain_ci))
+    best = steps.best()
+    edge = best.value > steps.at(0.0) and (best.low == low or best.high == high)
+    text = f"best on all queries at γ = {best.gamma:.3g} in [{low:g}, {high:g}]"
+    found.append(finding("R303", "fails" if edge else "holds", text, value=best.gamma))
+    seen = best.value - steps.at(0.0)
+    text = f"{seen:+.4f} where it was tuned, {worth.mean:+.4f} on other queries"
+    lost = seen > 0 and worth.mean < seen / 2
+    found.append(finding("R304", "fails" if lost else "holds", text, value=seen - worth.mean))
+    if gained:
+        found.append(finding("R401", "skipped", "no cheaper explanation has been tested in this version"))
+    else:
+        found.append(finding("R401", "not applicable", "there is no gain to attribute"))
+    return found

@@ -1,0 +1,1 @@
+"""One result object → terminal, JSON, HTML."""

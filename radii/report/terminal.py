@@ -1,0 +1,106 @@
+"""The report in a terminal: ten seconds of reading."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from radii.errors import printable
+from radii.result import Document, Report
+
+_BARS = "▁▂▃▄▅▆▇█"
+_COLOURS = {"discount": "green", "amplify": "green", "keep-cosine": "cyan", "proxy": "yellow"}
+
+
+def show(report: Report, console: Console, *, report_file: str | None = None) -> None:
+    """Print a report; `report_file` is named in the last line."""
+    data, how, verdict = report.data, report.how, report.verdict
+    console.print(
+        Text.assemble(
+            ("radii audit", "bold"),
+            f" · {printable(data.docs)} × {printable(data.queries)}   {data.n_docs:,} documents · ",
+            f"{data.n_judged:,} judged queries · {data.dim} dims",
+        )
+    )
+    console.print()
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    label = Text(verdict.label, style=f"bold {_COLOURS.get(verdict.label, 'magenta')}")
+    grid.add_row("Verdict", Text.assemble(label, f": {verdict.summary}"))
+    grid.add_row("Norms", _norms(report))
+    if report.path is not None:
+        grid.add_row("Path", _path(report))
+    if report.arms:
+        grid.add_row("Arms", _arms(report))
+    caveats = [f for f in report.findings if f.status in ("fails", "skipped")]
+    if caveats:
+        lines = [
+            Text.assemble(f"{f.title}: ", (f.status, "bold"), f", {f.meaning}. ", (f"[{f.code}]", "dim"))
+            for f in caveats
+        ]
+        grid.add_row("Caveats", Text("\n").join(lines))
+    measured = (
+        f"{how.metric}, γ ∈ [{how.gamma_range[0]:g}, {how.gamma_range[1]:g}], {how.repeats} × {how.folds} "
+        f"folds, seed {how.seed}, {report.provenance.seconds:.1f} s"
+    )
+    grid.add_row("How", Text(measured, style="dim"))
+    if report_file is not None:
+        grid.add_row("Report", Text(printable(report_file)))
+    console.print(grid)
+
+
+def _norms(report: Report) -> Text:
+    norms = report.norms
+    names = [
+        f"{title}: {', '.join(_name(d) for d in documents[:3])}."
+        for title, documents in (("Longest", norms.longest), ("Shortest", norms.shortest))
+    ]
+    return Text(f"mean {norms.mean:.3g}, sd of log {norms.sd_log:.2g}. {' '.join(names)}")
+
+
+def _name(document: Document) -> str:
+    text = document.id
+    return printable(text if len(text) <= 40 else text[:39] + "…")
+
+
+def _path(report: Report) -> Text:
+    path = report.path
+    if path is None:
+        return Text()
+    low, high = report.how.gamma_range
+    ends = [
+        f"cosine {path.cosine:.3f}",
+        f"best {path.best_value:.3f} at γ = {path.best_gamma:+.2f} (in sample)",
+    ]
+    if path.inner_product is not None:
+        ends.insert(0, f"inner product {path.inner_product:.3f}")
+    return Text(f"{low:g} {sparkline(path.values)} {high:+g}   {' · '.join(ends)}")
+
+
+def sparkline(values: list[float], width: int = 24) -> str:
+    """A curve in one line of block characters, the lowest value lowest.
+
+    >>> sparkline([0.0, 0.5, 1.0], width=3)
+    '▁▅█'
+    """
+    picked = [values[round(i * (len(values) - 1) / max(1, width - 1))] for i in range(width)]
+    low, high = min(picked), max(picked)
+    scale = (len(_BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(_BARS[int((v - low) * scale + 0.5)] for v in picked)
+
+
+def _arms(report: Report) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for arm in report.arms:
+        low, high = arm.gain_ci
+        table.add_row(
+            arm.name,
+            f"γ = {arm.gamma:+.2f}",
+            f"{arm.gain:+.4f}",
+            f"({low:+.4f} … {high:+.4f})",
+            f"p = {arm.p:.2g}",
+            "held out" if arm.tuned else "not tuned",
+        )
+    return table

@@ -1,0 +1,147 @@
+"""The one result object: what an audit returns, and what report.json holds.
+
+Every field is documented here and nowhere else; `Report.model_json_schema()` is the schema. Ratios such as
+gains are in units of the metric (0 to 1). Field names stay; a change of meaning raises `schema_version`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = "1.0"
+
+Status = Literal["holds", "fails", "not applicable", "skipped"]
+Label = Literal["keep-cosine", "discount", "amplify", "proxy", "unverified", "no-signal"]
+Interval = tuple[float, float]
+
+
+class Part(BaseModel):
+    """Base of all parts: immutable, no unknown fields, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Finding(Part):
+    """One check: a claim, how it came out, what that means, what to do."""
+
+    code: str = Field(description="Stable code, see the catalogue in radii.findings.")
+    title: str = Field(description="The claim that was checked.")
+    status: Status
+    value: float | None = Field(default=None, description="The number behind it.")
+    interval: Interval | None = Field(default=None, description="Its interval, at the protocol's level.")
+    meaning: str = Field(description="What was found, in words, with its numbers.")
+    remedy: str | None = Field(default=None, description="What to do; none when nothing is to be done.")
+
+
+class Data(Part):
+    """What went in."""
+
+    docs: str = Field(description="Where the document vectors came from.")
+    queries: str
+    qrels: str | None
+    n_docs: int
+    n_queries: int = Field(description="Queries handed in.")
+    n_judged: int = Field(description="Queries with a relevant document: those that count.")
+    dim: int
+    dtype: str = Field(description="As stored.")
+    exclude_self: bool
+
+
+class Document(Part):
+    """A document with its norm, and its text when texts were given."""
+
+    id: str
+    norm: float
+    text: str | None = None
+
+
+class Norms(Part):
+    """The document norms."""
+
+    mean: float
+    sd: float
+    sd_log: float = Field(description="Standard deviation of log norm: how much an exponent can re-rank.")
+    smallest: float
+    median: float
+    largest: float
+    constant: bool = Field(description="Constant up to rounding.")
+    longest: list[Document]
+    shortest: list[Document]
+
+
+class Path(Part):
+    """The metric along γ, on all judged queries. `radii path` writes every step of it."""
+
+    n_intervals: int = Field(description="Intervals on which the mean metric is constant.")
+    gammas: list[float] = Field(description="201 exponents across the range.")
+    values: list[float] = Field(description="The mean metric there, exact.")
+    cosine: float = Field(description="At γ = 0.")
+    inner_product: float | None = Field(description="At γ = 1; none when the range leaves it out.")
+    best_gamma: float = Field(description="Where the mean is largest on these same queries.")
+    best_value: float = Field(description="A maximum over exponents: not what to expect on other queries.")
+
+
+class Arm(Part):
+    """One way to rank, judged on held-out queries against cosine."""
+
+    name: str
+    tuned: bool = Field(description="Whether an exponent was chosen on training folds.")
+    gamma: float = Field(description="The exponent to use: chosen on all judged queries, or fixed.")
+    gain: float = Field(description="Mean held-out gain over cosine.")
+    gain_ci: Interval
+    p: float = Field(description="Two-sided sign-flip permutation p-value.")
+    n: int = Field(description="Judged queries.")
+    gamma_spread: Interval | None = Field(
+        default=None, description="Smallest and largest exponent over the training folds."
+    )
+
+
+class Verdict(Part):
+    """The answer."""
+
+    label: Label
+    gamma: float = Field(description="The exponent to rank with; 0 is cosine.")
+    gain: float | None = Field(description="Held-out gain of tuning the exponent; none when not measured.")
+    gain_ci: Interval | None
+    needed_queries: int | None = Field(
+        default=None, description="Judged queries it takes to see `min_effect`; given when unverified."
+    )
+    summary: str = Field(description="The verdict in plain words.")
+
+
+class How(Part):
+    """How it was measured: with this and the data the report can be made again."""
+
+    metric: str
+    gamma_range: Interval
+    seed: int
+    folds: int
+    repeats: int
+    resamples: int
+    level: float
+    min_effect: float = Field(description="The smallest gain worth acting on.")
+
+
+class Provenance(Part):
+    """Versions and times: the only part that differs between two runs with one seed."""
+
+    radii: str
+    python: str
+    numpy: str
+    seconds: float
+
+
+class Report(Part):
+    """Result of `radii.audit`."""
+
+    schema_version: str = SCHEMA_VERSION
+    verdict: Verdict
+    findings: list[Finding]
+    data: Data
+    norms: Norms
+    path: Path | None = Field(description="None without judgements.")
+    arms: list[Arm]
+    how: How
+    provenance: Provenance

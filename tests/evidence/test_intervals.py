@@ -1,0 +1,67 @@
+"""Intervals and p-values against closed forms and enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from radii.errors import InputError
+from radii.evidence.intervals import estimate, queries_needed
+
+
+def test_interval_of_many_normal_differences_is_the_textbook_one():
+    x = stats.norm.ppf((np.arange(400) + 0.5) / 400) * 0.1 + 0.02
+    got = estimate(x, seed=0)
+    half = stats.norm.ppf(0.975) * x.std() / np.sqrt(400)
+    assert got.mean == pytest.approx(0.02, abs=1e-12)
+    assert got.low == pytest.approx(0.02 - half, abs=0.05 * half)
+    assert got.high == pytest.approx(0.02 + half, abs=0.05 * half)
+
+
+def test_p_of_four_differences_is_enumerated():
+    # Of 16 sign patterns only all-plus and all-minus are as extreme.
+    assert estimate(np.array([1.0, 2.0, 3.0, 4.0]), seed=0).p == pytest.approx(2 / 16)
+    assert estimate(np.full(4, 0.5), seed=0).p == pytest.approx(2 / 16)
+
+
+def test_p_is_never_zero():
+    x = 1.0 + np.random.default_rng(0).normal(size=60) * 0.01
+    got = estimate(x, seed=3, resamples=999)
+    assert got.p == pytest.approx(2 * 1 / 1000)
+    assert got.above_zero
+
+
+def test_p_is_uniform_when_there_is_nothing():
+    rng = np.random.default_rng(5)
+    p = [estimate(rng.normal(size=30), seed=s, resamples=199).p for s in range(200)]
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_no_difference_at_all():
+    got = estimate(np.zeros(9), seed=0)
+    assert (got.mean, got.low, got.high, got.p, got.n) == (0.0, 0.0, 0.0, 1.0, 9)
+    assert not got.above_zero
+
+
+def test_same_seed_same_estimate():
+    x = np.random.default_rng(1).normal(size=50)
+    assert estimate(x, seed=4) == estimate(x, seed=4)
+    assert estimate(x, seed=4) != estimate(x, seed=5)
+
+
+def test_reads_like_a_sentence():
+    assert f"{estimate(np.zeros(5), seed=0):+.2f}" == "+0.00 (95 % +0.00 … +0.00)"
+
+
+def test_too_few():
+    with pytest.raises(InputError, match="1 judged queries"):
+        estimate(np.ones(1), seed=0)
+
+
+def test_queries_needed_gives_the_power_it_promises():
+    rng = np.random.default_rng(0)
+    n = queries_needed(0.1, 0.02)
+    draws = rng.normal(0.02, 0.1, size=(4000, n))
+    t = draws.mean(axis=1) / (draws.std(axis=1, ddof=1) / np.sqrt(n))
+    assert (np.abs(t) > 1.96).mean() == pytest.approx(0.8, abs=0.02)
