@@ -1,4 +1,4 @@
-# Every target is a step of .ci/run; run any of them alone. All are idempotent and fast the second time.
+# .ci/run runs demo, lint, test and slow. All targets are idempotent and fast the second time.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -36,6 +36,13 @@ lint: $(VENV)/.dev  ## style, types, and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+$(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e '.[bench]'
+	@touch $@ $(VENV)/.test $(VENV)/.core
+
+bench: $(VENV)/.bench  ## the performance claims, as ratios; fails when one does not hold
+	$(BIN)/python benchmarks/exponent_path.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache radii-demo

@@ -29,7 +29,7 @@ class Sizes:
     block, queries : int
         Documents and queries per matrix product.
     first : int
-        Documents in the first block; at least four times k are taken.
+        Documents in the first block; at least twice k are taken.
     segments : int
         Groups of documents with similar log r, each with its own threshold.
     nodes : int
@@ -40,7 +40,7 @@ class Sizes:
 
     block: int = 8192
     queries: int = 1024
-    first: int = 1024
+    first: int = 256
     segments: int = 32
     nodes: int = 9
     threads: int = 0

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_CHUNK = 64  # similarities looked at together
+_CHUNK = 32  # similarities looked at together
 _HUGE = np.float32(3e38)  # stands for infinity where fast maths may not meet one
 _HUGE_BITS = _HUGE.view(np.int32)
 _DOWN = np.float32(1.0 - 1e-5)  # lowers a threshold by more than float32 rounding can raise it
@@ -177,6 +177,7 @@ def compact(
     error: float,
     levels: Any,
     table: Any,
+    last: bool,
 ) -> None:
     """Drop from every buffer what cannot reach the top k, and raise the thresholds accordingly.
 
@@ -195,6 +196,8 @@ def compact(
         The bits of a float32, a lower bound of the k-th best score at each node; raised.
     table : (n_queries, n_segments) float32
         Rewritten: a document of segment s whose computed cosine is below it cannot reach the top k.
+    last : bool
+        No document is to come.
     """
     n_nodes, n_segments = inverse.shape
     margin = np.float32(error)
@@ -213,7 +216,9 @@ def compact(
             factor[i] = weight[seen[q, i], 0]
             step[i] = weight[seen[q, i], 1]
         if sure < k:
-            count[q] = -1
+            # Too few to bound anything yet. In the end, or when unsure ones fill the buffer, others decide.
+            if last or 2 * n > seen.shape[1]:
+                count[q] = -1
             continue
         lower, upper = np.empty((n_nodes, n), np.float32), np.empty((n_nodes, n), np.float32)
         for j in range(n_nodes):

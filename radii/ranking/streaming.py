@@ -78,12 +78,12 @@ class Buffers:
         while scan(*fixed, self.seen, self.cosines, self.count):
             before = self.count.max()
             self.compact()
-            if self.count.max() > before // 2:
+            if self.count.max() > before // 2:  # real candidates, not thresholds that lag behind
                 self.seen = np.concatenate((self.seen, np.empty_like(self.seen)), axis=1)
                 self.cosines = np.concatenate((self.cosines, np.empty_like(self.cosines)), axis=1)
 
-    def compact(self) -> None:
-        """Prune, and raise the thresholds."""
+    def compact(self, last: bool = False) -> None:
+        """Prune, and raise the thresholds; `last` when no document is to come."""
         arm = self.arm
         kernels.compact(
             self.seen,
@@ -95,6 +95,7 @@ class Buffers:
             self.error,
             self.levels,
             self.table,
+            last,
         )
 
     def survivors(self) -> Ints:
@@ -127,22 +128,21 @@ class Share:
         self.buffers = [Buffers(arm, len(unit), k, error, room(k, len(unit))) for arm in arms]
         self.space = np.empty(len(unit) * self.width, dtype=np.float32)
 
-    def take(self, block: Block, compact: bool) -> None:
+    def take(self, block: Block, compact: bool, last: bool) -> None:
         """Multiply these queries with a block, tile by tile, and keep what passes."""
-        for first in range(0, len(block.rows), self.width):
-            columns = slice(first, min(first + self.width, len(block.rows)))
-            shape = len(self.unit), columns.stop - first
+        for columns, pieces in block.tiles(self.width):
+            shape = len(self.unit), columns.stop - columns.start
             sims = self.space[: shape[0] * shape[1]].reshape(shape)
             np.matmul(self.unit, block.unit[columns].T, out=sims)
             tile = Tile(sims, block.rows[columns])
             for place, buffers in enumerate(self.buffers):
                 if place == 0:
-                    buffers.add(kernels.scan_pieces, tile, block.pieces(columns), self.skip)
+                    buffers.add(kernels.scan_pieces, tile, pieces, self.skip)
                 else:
                     buffers.add(kernels.scan_bins, tile, buffers.arm.bins[tile.rows], self.skip)
         if compact:
             for buffers in self.buffers:
-                buffers.compact()
+                buffers.compact(last)
 
 
 class Block:
@@ -150,15 +150,21 @@ class Block:
 
     def __init__(self, rows: Ints, bins: npt.NDArray[np.uint8], unit: npt.NDArray[np.float32]) -> None:
         self.rows, self.unit = rows.astype(np.int32), unit
-        self.starts = np.concatenate(([0], np.flatnonzero(np.diff(bins)) + 1, [len(bins)]))
-        self.segments = bins[self.starts[:-1]]
+        self.bins = bins
+        self.cut: dict[int, list[tuple[slice, Ints]]] = {}
 
-    def pieces(self, columns: slice) -> Ints:
-        """Runs of columns of one segment within a tile, counted from its first column."""
-        first = np.maximum(self.starts[:-1], columns.start) - columns.start
-        last = np.minimum(self.starts[1:], columns.stop) - columns.start
-        inside = last > first
-        return np.stack((first[inside], last[inside], self.segments[inside].astype(np.int64)), axis=1)
+    def tiles(self, width: int) -> list[tuple[slice, Ints]]:
+        """Columns of each tile of this width, and its runs of one segment, counted from its first column."""
+        if width not in self.cut:
+            n = len(self.bins)
+            starts = np.union1d(np.flatnonzero(np.diff(self.bins)) + 1, np.arange(0, n, width))
+            runs = np.stack((starts, np.append(starts[1:], n), self.bins[starts]), axis=1).astype(np.int64)
+            own = np.searchsorted(starts, np.arange(0, n + width, width))
+            self.cut[width] = [
+                (slice(first, min(first + width, n)), runs[a:b] - np.array([first, first, 0]))
+                for first, a, b in zip(range(0, n, width), own[:-1], own[1:], strict=True)
+            ]
+        return self.cut[width]
 
 
 def stream(
@@ -184,7 +190,7 @@ def stream(
     n, m, dim = len(docs), len(queries), docs.dim
     # |float32 dot product − true| of unit vectors: dim roundings of the sum and a few of the entries.
     error = (dim + 8) * 2.0**-24
-    first = max(sizes.first, 4 * k)
+    first = max(sizes.first, 2 * k)
     longest = max(sizes.block, first)
     threads = sizes.threads or available_threads()
     arms = [Arm(slope, nodes, sizes.segments) for slope in log_multipliers]
@@ -203,8 +209,9 @@ def stream(
             here = slice(0, len(rows))
             _unit_rows(run, docs, slice(start, stop), rows - start, unit[here], threads)
             block = Block(rows, arms[0].bins[rows], unit[here])
+            block.tiles(shares[0].width)  # before the threads ask for it
             compact = stop >= _GROWTH * compacted or stop == n
-            run(partial(Share.take, block=block, compact=compact), shares)
+            run(partial(Share.take, block=block, compact=compact, last=stop == n), shares)
             start, compacted = stop, stop if compact else compacted
         return [_survivors(run, shares, place, docs, queries, threads) for place in range(len(arms))]
 
