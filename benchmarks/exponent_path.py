@@ -30,6 +30,7 @@ from claims import Claim, judge, side_by_side
 
 from radii import Embeddings
 from radii.ranking.candidates import find_candidates
+from radii.ranking.family import Family
 from radii.ranking.path import exponent_path
 
 QUICK = "--quick" in sys.argv
@@ -115,12 +116,12 @@ def growth(vectors: np.ndarray, queries: np.ndarray, qrels: dict) -> Claim:
 def second_arm(vectors: np.ndarray, queries: np.ndarray) -> Claim:
     """Another multiplier (a shuffled norm: the same spread, other documents) over the same products."""
     docs, asked = Embeddings.of(vectors), Embeddings.of(queries)
-    norm = np.log(docs.norms)
-    other = np.random.default_rng(0).permutation(norm)
+    norm = Family.power(docs.norms)
+    other = Family.power(np.random.default_rng(0).permutation(docs.norms))
     nobody = np.full(len(queries), -1)
 
-    def arms(*slopes: np.ndarray) -> None:
-        find_candidates(docs, asked, list(slopes), 10, (-1.0, 1.0), nobody)
+    def arms(*families: Family) -> None:
+        find_candidates(docs, asked, families, 10, (-1.0, 1.0), nobody)
 
     best = side_by_side(5, one=lambda: arms(norm), two=lambda: arms(norm, other))
     return Claim("second arm / first arm, k = 10", best["two"] / best["one"] - 1, 0.25, 0.25)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from radii.data.embeddings import Embeddings, Floats
-from radii.ranking.score import Bools, Ints
+from radii.ranking.family import Family
+from radii.ranking.score import Bools, Ints, Lines
 
 _SMALL = 8_000_000  # pairs; below this compiling the kernels takes longer than doing without
 _BLOCK_BYTES = 64 << 20
@@ -77,7 +78,7 @@ class Candidates:
 def find_candidates(
     docs: Embeddings,
     queries: Embeddings,
-    log_multipliers: Sequence[Floats],
+    families: Sequence[Family],
     k: int,
     gamma_range: tuple[float, float],
     excluded: Ints,
@@ -88,8 +89,8 @@ def find_candidates(
     Parameters
     ----------
     docs, queries : Embeddings
-    log_multipliers : sequence of (n_docs,) float64
-        log r of every document, once per arm: the products are shared between them.
+    families : sequence of Family
+        The products are shared between them.
     k : int
     gamma_range : (low, high)
     excluded : (n_queries,) int64
@@ -99,21 +100,20 @@ def find_candidates(
 
     Returns
     -------
-    list of Candidates, one per arm
+    list of Candidates, one per family
     """
     if sizes is None and len(docs) * len(queries) <= _SMALL:
-        streamed = [(np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0))] * len(
-            log_multipliers
-        )
+        nothing = np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0)
+        streamed = [nothing] * len(families)
     else:
         from radii.ranking.streaming import stream  # imports numba
 
-        streamed = stream(docs, queries, log_multipliers, k, gamma_range, excluded, sizes or Sizes())
+        streamed = stream(docs, queries, families, k, gamma_range, excluded, sizes or Sizes())
     found = []
-    for slope, (offsets, rows, cosines) in zip(log_multipliers, streamed, strict=True):
+    for family, (offsets, rows, cosines) in zip(families, streamed, strict=True):
         some = Candidates(offsets, rows, cosines)
         left = np.flatnonzero(np.diff(offsets) == 0)
-        found.append(_with(some, left, _exhaustive(docs, queries, left, slope, k, gamma_range, excluded)))
+        found.append(_with(some, left, _exhaustive(docs, queries, left, family, k, gamma_range, excluded)))
     return found
 
 
@@ -145,7 +145,7 @@ def _exhaustive(
     docs: Embeddings,
     queries: Embeddings,
     which: Ints,
-    slope: Floats,
+    family: Family,
     k: int,
     gamma_range: tuple[float, float],
     excluded: Ints,
@@ -156,6 +156,7 @@ def _exhaustive(
     """
     n = len(docs)
     nodes = Sizes().between(*gamma_range)
+    slope, base = family.slope, np.zeros(n) if family.base is None else family.base
     # |computed − true| of a float64 dot product of unit vectors is below dim · 2^-52, with room to spare.
     error = 2.0 * docs.dim * 2.0**-52
     found = []
@@ -169,15 +170,21 @@ def _exhaustive(
         for row, sim in zip(some, sims, strict=True):
             skip = excluded[row]
             allowed = np.arange(n) if skip < 0 else np.delete(np.arange(n), skip)
-            if (sim[allowed] > error).sum() >= k:
+            if family.additive:
+                kept = allowed[
+                    reachable(sim[allowed] - error, sim[allowed] + error, slope[allowed], k, nodes)
+                ]
+                found.append((kept, pair_cosines(docs, queries, kept, int(row))))
+            elif (sim[allowed] > error).sum() >= k:
                 possible = allowed[sim[allowed] > -error]
-                bottom = np.log(np.maximum(sim[possible] - error, 1e-300))
-                top = np.log(sim[possible] + 2 * error)  # twice: never log of zero
+                bottom = np.log(np.maximum(sim[possible] - error, 1e-300)) + base[possible]
+                top = np.log(sim[possible] + 2 * error) + base[possible]  # twice: never log of zero
                 kept = possible[reachable(bottom, top, slope[possible], k, nodes)]
                 found.append((kept, pair_cosines(docs, queries, kept, int(row))))
             else:
                 exact = pair_cosines(docs, queries, allowed, int(row))
-                found.append(_beyond_positives(allowed, exact, slope, k, nodes))
+                kept = _beyond_positives(family.lines(exact, allowed), k, nodes)
+                found.append((allowed[kept], exact[kept]))
     return found
 
 
@@ -208,16 +215,12 @@ def reachable(low: Floats, high: Floats, slope: Floats, k: int, nodes: Floats) -
     return keep
 
 
-def _beyond_positives(
-    allowed: Ints, cosines: Floats, log_multiplier: Floats, k: int, nodes: Floats
-) -> tuple[Ints, Floats]:
-    """Rows and cosines of candidates when fewer than k cosines are positive: zeros and negatives fill up."""
-    positive, zero, negative = (np.flatnonzero(np.sign(cosines) == s) for s in (1, 0, -1))
+def _beyond_positives(lines: Lines, k: int, nodes: Floats) -> Ints:
+    """Candidates when fewer than k cosines are positive: zeros and negatives fill up."""
+    positive, zero, negative = (np.flatnonzero(lines.group == sign) for sign in (1, 0, -1))
     keep = [positive, zero[: max(0, k - len(positive))]]
     missing = k - len(positive) - len(zero)
     if missing > 0 and negative.size:
-        height = -np.log(-cosines[negative])
-        slope = -log_multiplier[allowed[negative]]
+        height, slope = lines.height[negative], lines.slope[negative]
         keep.append(negative[reachable(height, height, slope, missing, nodes)])
-    kept = np.sort(np.concatenate(keep))
-    return allowed[kept], cosines[kept]
+    return np.sort(np.concatenate(keep))

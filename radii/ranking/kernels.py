@@ -172,7 +172,8 @@ def compact(
     cosines: Any,
     count: Any,
     weight: Any,
-    inverse: Any,
+    relief: Any,
+    additive: bool,
     k: int,
     error: float,
     levels: Any,
@@ -189,9 +190,11 @@ def compact(
     seen, cosines, count
         As in `scan_pieces`; shortened in place.
     weight : (n_docs, 2) float32
-        r^γ at the first node, and the factor from one node to the next.
-    inverse : (n_nodes, n_segments) float32
-        The least r^−γ of a segment at each node.
+        What γ does to a cosine at the first node, and from one node to the next: a factor, or a term.
+    relief : (n_nodes, n_segments) float32
+        The least that a score of a segment must be divided by, or relieved of, to give its cosine, inverted.
+    additive : bool
+        Terms rather than factors. Either way no score is negative.
     levels : (n_queries, n_nodes) int32
         The bits of a float32, a lower bound of the k-th best score at each node; raised.
     table : (n_queries, n_segments) float32
@@ -199,7 +202,7 @@ def compact(
     last : bool
         No document is to come.
     """
-    n_nodes, n_segments = inverse.shape
+    n_nodes, n_segments = relief.shape
     margin = np.float32(error)
     for q in range(len(count)):
         n = count[q]
@@ -210,8 +213,8 @@ def compact(
         sure = 0
         for i in range(n):
             cosine = cosines[q, i]
-            sure += cosine > margin
-            low[i] = max(cosine - margin, np.float32(0.0))
+            sure += additive or cosine > margin
+            low[i] = cosine - margin if additive else max(cosine - margin, np.float32(0.0))
             high[i] = cosine + 2 * margin
             factor[i] = weight[seen[q, i], 0]
             step[i] = weight[seen[q, i], 1]
@@ -223,10 +226,16 @@ def compact(
         lower, upper = np.empty((n_nodes, n), np.float32), np.empty((n_nodes, n), np.float32)
         for j in range(n_nodes):
             below, over = lower[j], upper[j]
-            for i in range(n):
-                below[i] = low[i] * factor[i]
-                over[i] = high[i] * factor[i]
-                factor[i] *= step[i]
+            if additive:
+                for i in range(n):
+                    below[i] = low[i] + factor[i]
+                    over[i] = high[i] + factor[i]
+                    factor[i] += step[i]
+            else:
+                for i in range(n):
+                    below[i] = low[i] * factor[i]
+                    over[i] = high[i] * factor[i]
+                    factor[i] *= step[i]
         # own[j]: a lower bound of the k-th best at node j; before[j], after[j]: the least that the documents
         # at or above it reach at the node before and after. Each bounds the k-th best score there.
         bits = lower.view(np.int32)
@@ -253,17 +262,20 @@ def compact(
                 cosines[q, at] = cosines[q, i]
                 at += 1
         count[q] = at
-        least = np.full(n_segments, _HUGE)
-        if n_nodes == 1:
-            least[:] = own[0] * inverse[0]
-        for j in range(n_nodes - 1):
-            here, there = inverse[j], inverse[j + 1]
+        needed = np.full(n_segments, _HUGE)
+        for j in range(max(1, n_nodes - 1)):
+            to = min(j + 1, n_nodes - 1)
             for s in range(n_segments):
-                from_left = min(own[j] * here[s], after[j] * there[s])
-                from_right = min(before[j + 1] * here[s], own[j + 1] * there[s])
-                least[s] = min(least[s], max(from_left, from_right))
+                if additive:
+                    left_here, left_there = own[j] + relief[j, s], after[j] + relief[to, s]
+                    right_here, right_there = before[to] + relief[j, s], own[to] + relief[to, s]
+                else:
+                    left_here, left_there = own[j] * relief[j, s], after[j] * relief[to, s]
+                    right_here, right_there = before[to] * relief[j, s], own[to] * relief[to, s]
+                needed[s] = min(needed[s], max(min(left_here, left_there), min(right_here, right_there)))
         for s in range(n_segments):
-            table[q, s] = least[s] * _DOWN - 2 * margin
+            safe = needed[s] - np.float32(1e-5) if additive else needed[s] * _DOWN
+            table[q, s] = safe - 2 * margin
 
 
 # Numbers that are not negative sort like the integers of their bits, and compilers vectorise minima, maxima

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from radii.data.embeddings import Embeddings, Floats
 from radii.errors import InputError, shown
 from radii.ranking.candidates import Candidates, find_candidates
+from radii.ranking.family import Family
 from radii.ranking.metrics import Metric
 from radii.ranking.score import Ints, Lines
 from radii.ranking.steps import Best, Curves, StepFunction, check_inside
@@ -58,18 +59,39 @@ def exponent_path(
     (array([0]), array([1]), array([-0.041]))
     """
     docs, queries = Embeddings.of(docs, "docs"), Embeddings.of(queries, "queries")
+    values = docs.norms if multiplier is None else np.asarray(multiplier, dtype=np.float64)
+    if values.shape != (len(docs),):
+        raise InputError(f"a multiplier of shape {values.shape} for {len(docs)} documents", fix="one each")
+    [path] = exponent_paths(
+        docs, queries, [Family.power(values)], k=k, gamma_range=gamma_range, exclude_self=exclude_self
+    )
+    return path
+
+
+def exponent_paths(
+    docs: Embeddings,
+    queries: Embeddings,
+    families: Sequence[Family],
+    *,
+    k: int,
+    gamma_range: tuple[float, float],
+    exclude_self: bool = False,
+) -> list[ExponentPath]:
+    """One path per family over the same similarities, which are computed once. See `exponent_path`."""
     check_same_dim(docs, queries)
     if k < 1:
         raise InputError(f"k = {k}", fix="ask for at least one document per query")
     low, high = (float(end) for end in gamma_range)
     if not (np.isfinite([low, high]).all() and low <= high):
         raise InputError(f"gamma range [{low:g}, {high:g}]", fix="give two finite numbers, the lower first")
-    log_multiplier = np.log(docs.norms if multiplier is None else _positive(multiplier, len(docs)))
     excluded = np.full(len(queries), -1, dtype=np.int64)
     if exclude_self:
         excluded[:] = [docs.rows.get(name, -1) for name in queries.ids]
-    [candidates] = find_candidates(docs, queries, [log_multiplier], k, (low, high), excluded)
-    return ExponentPath(docs, queries, k, (low, high), log_multiplier, candidates)
+    found = find_candidates(docs, queries, families, k, (low, high), excluded)
+    return [
+        ExponentPath(docs, queries, k, (low, high), family, candidates)
+        for family, candidates in zip(families, found, strict=True)
+    ]
 
 
 def check_same_dim(docs: Embeddings, queries: Embeddings) -> None:
@@ -83,20 +105,6 @@ def check_same_dim(docs: Embeddings, queries: Embeddings) -> None:
         )
 
 
-def _positive(multiplier: npt.ArrayLike, n: int) -> Floats:
-    values = np.asarray(multiplier, dtype=np.float64)
-    if values.shape != (n,):
-        raise InputError(f"a multiplier of shape {values.shape} for {n} documents", fix="one number each")
-    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-    if bad.size:
-        raise InputError(
-            f"{bad.size} multipliers are not positive and finite, first row {bad[0]} ({values[bad[0]]})",
-            cause="a count of zero, or a missing value",
-            fix="shift or drop such documents",
-        )
-    return values
-
-
 @dataclass(frozen=True, eq=False)
 class ExponentPath:
     """Candidates of every query, and what can be read off them. Made by `exponent_path`."""
@@ -105,13 +113,13 @@ class ExponentPath:
     queries: Embeddings
     k: int
     gamma_range: tuple[float, float]
-    log_multiplier: Floats
+    family: Family
     candidates: Candidates
 
     @cached_property
     def lines(self) -> Lines:
         """The line of every candidate, in the order of `candidates`."""
-        return Lines.of(self.candidates.cosines, self.log_multiplier[self.candidates.rows])
+        return self.family.lines(self.candidates.cosines, self.candidates.rows)
 
     def top(self, query: int | str, gamma: float) -> Ints:
         """Document rows of the k best at γ, best first; ties as in `radii.ranking.score`.
@@ -128,7 +136,8 @@ class ExponentPath:
         own = self.candidates.of(self._row(query))
         best = self.lines[own].order(gamma)[: self.k]
         rows, cosines = self.candidates.rows[own][best], self.candidates.cosines[own][best]
-        scores: Floats = cosines * np.exp(gamma * self.log_multiplier[rows])
+        moved = self.family.at(gamma)[rows]
+        scores: Floats = cosines + moved if self.family.additive else cosines * np.exp(moved)
         return scores
 
     def breakpoints(self, query: int | str) -> Floats:

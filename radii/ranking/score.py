@@ -56,15 +56,16 @@ class Lines:
     slope: Floats
 
     @classmethod
-    def of(cls, cosines: Floats, log_norms: Floats) -> Lines:
-        """Lines of (n,) cosines and (n,) log norms.
+    def of(cls, cosines: Floats, log_norms: Floats, base: Floats | None = None) -> Lines:
+        """Lines of (n,) cosines and (n,) log norms; `base` is added to log |cos|.
 
         >>> Lines.of(np.array([1.0, 0.0, -1.0]), np.array([0.5, 0.5, 0.5])).slope
         array([ 0.5,  0. , -0.5])
         """
         sign = np.sign(cosines)
         magnitude = np.where(sign == 0, 1.0, np.abs(cosines))
-        return cls(sign.astype(np.int8), sign * np.log(magnitude) + 0.0, sign * log_norms + 0.0)
+        height = np.log(magnitude) if base is None else np.log(magnitude) + base
+        return cls(sign.astype(np.int8), sign * height + 0.0, sign * log_norms + 0.0)
 
     def __getitem__(self, at: Any) -> Lines:
         return Lines(self.group[at], self.height[at], self.slope[at])

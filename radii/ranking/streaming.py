@@ -8,7 +8,7 @@ compacted and thresholds raised. Survivors are computed again in float64, so tha
 on block size, threads or the BLAS library: float32 only decides with a margin that covers its own rounding.
 
 Memory beyond the stored vectors, in bytes: `block · dim · 4` for the block; per thread a tile of a megabyte;
-per document and multiplier 8 for r^γ, 1 for its segment and 8 for log r; per query and multiplier 8 times
+per document and family 8 for r^γ, 1 for its segment and 8 for log r; per query and family 8 times
 `room(k, queries of a thread)`, which grows only where a query really has more candidates.
 """
 
@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_limits
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking import kernels
 from radii.ranking.candidates import Sizes
+from radii.ranking.family import Family
 from radii.ranking.score import Ints
 
 _GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
@@ -37,39 +38,61 @@ _BLAS = Lock()  # the number of BLAS threads belongs to the whole process
 
 
 class Arm:
-    """One multiplier: its segments, and r^γ of every document, as the kernels want them."""
+    """One family as the kernels want it.
 
-    def __init__(self, log_multiplier: Floats, nodes: Floats, segments: int) -> None:
-        slope = log_multiplier - log_multiplier.mean()  # a common factor changes no ranking
-        step = nodes[1] - nodes[0] if len(nodes) > 1 else 0.0
-        self.bins, edges = deal(slope, segments)
-        self.weight = np.exp(np.stack((nodes[0] * slope, step * slope), axis=1)).astype(np.float32)
-        ends = nodes[:, None, None] * np.stack((edges[:-1], edges[1:]))  # (n_nodes, 2, n_segments)
-        self.inverse = (np.exp(-ends.max(axis=1)) * (1.0 - 1e-6)).astype(np.float32)
-
-
-def deal(slope: Floats, segments: int) -> tuple[npt.NDArray[np.uint8], Floats]:
-    """Segment of each document, and the (segments + 1,) ascending bounds of log r in each.
-
-    Bounds are quantiles of a sample: about equally many documents lie in each segment.
+    Attributes
+    ----------
+    bins : (n_docs,) uint8
+        Segment of each document: documents of a segment have similar slopes.
+    weight : (n_docs, 2) float32
+        What γ does to a cosine at the first node, and from one node to the next: factors, or terms.
+    relief : (n_nodes, n_segments) float32
+        What turns a bound on the k-th best score into one on a cosine of the segment: a factor, or a term.
+    lowest : float
+        No smaller cosine can matter.
     """
+
+    def __init__(self, family: Family, nodes: Floats, segments: int, error: float) -> None:
+        self.bins = deal(family.slope, segments)
+        self.additive = family.additive
+        at_nodes = [family.at(node) for node in nodes]
+        # A common factor or term changes no ranking: factors are kept near 1, and sums above 0.
+        middle = float(np.mean(at_nodes))
+        if family.additive:
+            middle = min(float(np.min(some)) for some in at_nodes) - 1.5
+        step = (nodes[1] - nodes[0]) * family.slope if len(nodes) > 1 else np.zeros(len(family.slope))
+        weight = np.stack((at_nodes[0] - middle, step), axis=1)
+        highest = np.full((len(nodes), segments), -np.inf)
+        for most, moved in zip(highest, at_nodes, strict=True):
+            np.maximum.at(most, self.bins, moved - middle)
+        # An empty segment never meets a document; any number serves.
+        highest[np.isinf(highest)] = 0.0
+        if family.additive:
+            self.weight, self.relief = weight.astype(np.float32), (-highest - 1e-5).astype(np.float32)
+            self.lowest = -2.0
+        else:
+            self.weight = np.exp(weight).astype(np.float32)
+            self.relief = (np.exp(-highest) * (1.0 - 1e-6)).astype(np.float32)
+            self.lowest = -error
+
+
+def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
+    """Segment of each document: about equally many documents in each, in ascending order of slope."""
     edges = np.quantile(slope[:: max(1, len(slope) // 65536)], np.linspace(0.0, 1.0, segments + 1))
-    edges[0], edges[-1] = slope.min(), slope.max()
-    edges = np.maximum.accumulate(edges)
-    return np.searchsorted(edges[1:-1], slope, side="right").astype(np.uint8), edges
+    return np.searchsorted(edges[1:-1], slope, side="right").astype(np.uint8)
 
 
 class Buffers:
-    """What some queries have kept under one multiplier, and their thresholds; one thread works on it."""
+    """What some queries have kept under one family, and their thresholds; one thread works on it."""
 
     def __init__(self, arm: Arm, n_queries: int, k: int, error: float, capacity: int) -> None:
         self.arm, self.k, self.error = arm, k, error
-        n_nodes, n_segments = arm.inverse.shape
+        n_nodes, n_segments = arm.relief.shape
         self.seen = np.empty((n_queries, capacity), dtype=np.int32)
         self.cosines = np.empty((n_queries, capacity), dtype=np.float32)
         self.count = np.zeros(n_queries, dtype=np.int64)
         self.levels = np.zeros((n_queries, n_nodes), dtype=np.int32)  # bits of 0.0
-        self.table = np.full((n_queries, n_segments), -error, dtype=np.float32)
+        self.table = np.full((n_queries, n_segments), arm.lowest, dtype=np.float32)
 
     def add(self, scan: Callable[..., int], tile: Tile, cuts: Any, skip: Ints) -> None:
         """Scan a tile; compact, then grow, wherever a buffer is full."""
@@ -90,7 +113,8 @@ class Buffers:
             self.cosines,
             self.count,
             arm.weight,
-            arm.inverse,
+            arm.relief,
+            arm.additive,
             self.k,
             self.error,
             self.levels,
@@ -118,7 +142,7 @@ def room(k: int, n_queries: int) -> int:
 
 
 class Share:
-    """Some queries with their buffers under every multiplier: the work of one thread at a time."""
+    """Some queries with their buffers under every family: the work of one thread at a time."""
 
     def __init__(
         self, unit: npt.NDArray[np.float32], skip: Ints, arms: list[Arm], k: int, error: float
@@ -146,7 +170,7 @@ class Share:
 
 
 class Block:
-    """Some documents: unit float32 rows in the order of the first multiplier's segments."""
+    """Some documents: unit float32 rows in the order of the first family's segments."""
 
     def __init__(self, rows: Ints, bins: npt.NDArray[np.uint8], unit: npt.NDArray[np.float32]) -> None:
         self.rows, self.unit = rows.astype(np.int32), unit
@@ -170,17 +194,17 @@ class Block:
 def stream(
     docs: Embeddings,
     queries: Embeddings,
-    log_multipliers: Sequence[Floats],
+    families: Sequence[Family],
     k: int,
     gamma_range: tuple[float, float],
     excluded: Ints,
     sizes: Sizes,
 ) -> list[tuple[Ints, Ints, Floats]]:
-    """Candidates of every query under every multiplier, from one pass over the documents.
+    """Candidates of every query under every family, from one pass over the documents.
 
     Returns
     -------
-    list over multipliers of
+    list over families of
         offsets : (n_queries + 1,) int64
         rows : (n_entries,) int64, ascending within a query
         cosines : (n_entries,) float64
@@ -193,7 +217,7 @@ def stream(
     first = max(sizes.first, 2 * k)
     longest = max(sizes.block, first)
     threads = sizes.threads or available_threads()
-    arms = [Arm(slope, nodes, sizes.segments) for slope in log_multipliers]
+    arms = [Arm(family, nodes, sizes.segments, error) for family in families]
     with _threads(threads) as run:
         unit_queries = np.empty((m, dim), dtype=np.float32)
         _unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, threads)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from radii.data.embeddings import Embeddings
 from radii.ranking.candidates import Sizes, find_candidates
+from radii.ranking.family import Family
 from radii.ranking.kernels import _level
 from radii.ranking.path import ExponentPath, exponent_path
 from tests.cases import corpora
@@ -17,10 +18,10 @@ from tests.cases import corpora
 def streamed(docs, queries, k, gamma_range, sizes, multiplier=None, exclude_self=False):
     """An exponent path whose candidates were streamed with these sizes."""
     docs, queries = Embeddings.of(docs), Embeddings.of(queries)
-    slope = np.log(docs.norms if multiplier is None else multiplier)
+    family = Family.power(docs.norms if multiplier is None else multiplier)
     excluded = np.arange(len(queries)) if exclude_self else np.full(len(queries), -1)
-    [found] = find_candidates(docs, queries, [slope], k, gamma_range, excluded, sizes)
-    return ExponentPath(docs, queries, k, gamma_range, slope, found)
+    [found] = find_candidates(docs, queries, [family], k, gamma_range, excluded, sizes)
+    return ExponentPath(docs, queries, k, gamma_range, family, found)
 
 
 def assert_same(one, other, n_queries, seed=0):
@@ -121,13 +122,38 @@ def test_arms_share_one_pass():
     docs, queries = gaussian(3000, 9, 16, "f4")
     docs, queries = Embeddings.of(docs), Embeddings.of(queries)
     rng = np.random.default_rng(3)
-    slopes = [np.log(docs.norms), np.log(rng.integers(1, 400, 3000)), np.zeros(3000)]
+    families = [
+        Family.power(docs.norms),
+        Family.power(rng.integers(1, 400, 3000)),
+        Family.power(np.ones(3000)),
+        Family.power(docs.norms, base=rng.normal(0, 0.3, 3000)),
+        Family.bias(rng.normal(0, 0.2, 3000)),
+    ]
     excluded = np.full(9, -1)
-    together = find_candidates(docs, queries, slopes, 10, (-1.0, 1.0), excluded, Sizes(block=512))
-    for slope, found in zip(slopes, together, strict=True):
-        one = ExponentPath(docs, queries, 10, (-1.0, 1.0), slope, found)
-        alone = exponent_path(docs, queries, k=10, multiplier=np.exp(slope))
-        assert_same(alone, one, 9)
+    for order in (families, families[::-1]):
+        together = find_candidates(docs, queries, order, 10, (-1.0, 1.0), excluded, Sizes(block=512))
+        alone = find_candidates(docs, queries, order, 10, (-1.0, 1.0), excluded)
+        for family, one, other in zip(order, together, alone, strict=True):
+            fast, slow = (ExponentPath(docs, queries, 10, (-1.0, 1.0), family, c) for c in (one, other))
+            assert_same(slow, fast, 9)
+            assert len(one.rows) < 1.2 * len(other.rows) + 90
+
+
+@settings(max_examples=30)
+@given(corpora(), st.integers(1, 9), st.integers(1, 5))
+def test_additive_scores_are_the_direct_ranking(case, block, nodes):
+    """cos − γ b by brute force, negative cosines included, streamed and not."""
+    docs, queries = Embeddings.of(case.docs), Embeddings.of(case.queries)
+    penalty = np.random.default_rng(case.seed).normal(size=len(docs))
+    gammas = (case.low, case.high)
+    excluded = np.full(len(queries), -1)
+    for sizes in (None, Sizes(block=block, queries=1, first=2, segments=3, nodes=nodes)):
+        [found] = find_candidates(docs, queries, [Family.bias(penalty)], case.k, gammas, excluded, sizes)
+        path = ExponentPath(docs, queries, case.k, gammas, Family.bias(penalty), found)
+        for row, gamma in zip(range(len(queries)), np.linspace(*gammas, len(queries)), strict=True):
+            cosines = (case.docs @ case.queries[row]) / (docs.norms * queries.norms[row])
+            expected = np.sort(cosines - gamma * penalty)[::-1][: case.k]
+            np.testing.assert_allclose(path.scores(row, gamma), expected, atol=1e-12)
 
 
 @given(st.lists(st.floats(0.0, 1e3, width=32), min_size=1, max_size=60), st.data())
