@@ -14,19 +14,31 @@ import numpy as np
 import numpy.typing as npt
 
 import radii
-from radii.data.embeddings import Embeddings
-from radii.data.qrels import Qrels, as_qrels
+from radii.attribution import attribute, field_of, proxies
+from radii.data.embeddings import Embeddings, Floats
+from radii.data.qrels import as_qrels, usable_qrels
 from radii.data.texts import Texts
 from radii.errors import InputError, shown
-from radii.evidence.holdout import HeldOut, Protocol, held_out
-from radii.evidence.intervals import Estimate, estimate, queries_needed
-from radii.findings import agrees, all_judged, enough, evidence, no_extremes, no_self, norms_vary
+from radii.evidence.arms import Contender, Field, Question
+from radii.evidence.holdout import Protocol
+from radii.evidence.intervals import queries_needed
+from radii.findings import (
+    agrees,
+    all_judged,
+    attributed,
+    enough,
+    evidence,
+    no_extremes,
+    no_self,
+    norms_vary,
+)
 from radii.ranking.metrics import Metric
-from radii.ranking.path import MetricPath, check_same_dim, exponent_path
+from radii.ranking.path import MetricPath, check_same_dim
 from radii.ranking.steps import Curves
-from radii.result import Arm, Data, Document, How, Norms, Path, Provenance, Report
+from radii.result import Arm, Correlation, Data, Document, How, Norms, Path, Provenance, Report, Signal
 from radii.signals.norm import NormSummary, summarise
-from radii.verdict import FEWEST_QUERIES, decide, without_judgements
+from radii.signals.relations import Relation
+from radii.verdict import FEWEST_QUERIES, decide, recommend, without_judgements
 
 _CURVE_POINTS = 201
 
@@ -37,6 +49,7 @@ def audit(
     qrels: Mapping[str, Mapping[str, int]] | str | os.PathLike[str] | None = None,
     *,
     texts: Texts | None = None,
+    signals: Mapping[str, Floats] | None = None,
     metric: str = "nDCG@10",
     gamma_range: tuple[float, float] = (-1.0, 1.0),
     exclude_self: bool = False,
@@ -55,13 +68,16 @@ def audit(
     qrels : {query id: {document id: grade}}, or a path, optional
         Without judgements the verdict is `unverified` (or `no-signal`).
     texts : Texts, optional
-        Texts of the documents, shown beside the extremes.
+        Texts of the documents, shown beside the extremes. When every document has one, its length and the
+        rarity of its words are tested as explanations.
+    signals : {name: (n_docs,) numbers}, optional
+        Other explanations to test, such as position or popularity.
     metric : str
         With a cutoff; see `Metric.parse`.
     gamma_range : (low, high)
         Holds 0, which is cosine.
     exclude_self : bool
-        A query never retrieves the document that bears its own id.
+        A query never retrieves the document that bears its own id, nor is it judged for it.
     allow_missing : bool
         Accept qrels that name unknown queries or documents; the latter count as never retrieved.
     seed : int
@@ -81,40 +97,38 @@ def audit(
     docs, queries = Embeddings.of(docs, "docs"), Embeddings.of(queries, "queries")
     protocol, wanted = protocol or Protocol(), Metric.parse(metric)
     low, high = (float(end) for end in gamma_range)
-    if not low <= 0.0 <= high:
-        raise InputError(f"gamma range [{low:g}, {high:g}]", fix="let it hold 0, which is cosine")
-    if min_effect <= 0:
-        raise InputError(f"min_effect = {min_effect:g}", fix="give a gain above 0, such as 0.02")
+    _check_settings(low, high, min_effect, seed)
     check_same_dim(docs, queries)
+    _check_texts(docs, texts)
     source = None
     if qrels is not None:
         qrels, source = as_qrels(qrels)
-        _check_ids(docs, queries, qrels, source, allow_missing)
-    norms = summarise(docs.norms)
+        qrels = usable_qrels(docs, queries, qrels, source, allow_missing, exclude_self)
+    # Reading the norms refuses vectors without a direction, those of the queries too.
+    norms, _ = summarise(docs.norms), queries.norms
     found = [norms_vary(norms), no_extremes(norms), no_self(docs, queries, exclude_self)]
     arms: list[Arm] = []
-    path = steps = None
-    if qrels is not None:
-        path = exponent_path(docs, queries, k=wanted.k, gamma_range=(low, high), exclude_self=exclude_self)
-        steps = path.metric(wanted, qrels)
-        found += [all_judged(queries, steps)]
-    if steps is None or path is None or qrels is None:
+    steps = main = known = None
+    signals = proxies(docs, texts, signals or {})
+    if qrels is None:
         verdict = without_judgements(norms)
     else:
+        question = Question(docs, queries, qrels, wanted, (low, high), exclude_self, seed, protocol)
+        field = field_of(question, signals)
+        steps = field.steps
         needed = _needed(steps.curves, min_effect, protocol)
-        found.append(enough(steps, needed, min_effect))
-        tuned = _tuned(steps, low, high, seed, protocol) if len(steps.ids) >= protocol.folds else {}
-        arms = [_arm(name, result) for name, result in tuned.items()]
-        if len(steps.ids) >= 2:
-            arms += _fixed(steps, low, high, seed, protocol)
-        main = tuned.get("norm exponent")
-        gamma = main.gamma if main is not None else 0.0
-        found.append(agrees(path, steps, qrels, {0.0, gamma}))
-        if main is not None:
+        found += [all_judged(queries, steps), enough(steps, needed, min_effect)]
+        if len(steps.ids) >= protocol.folds:
+            main, *sides = _norm_arms(field)
+            known = attribute(field, signals, main)
+            arms = [_as_arm(arm) for arm in (main, *sides, *known.arms)]
             found += evidence(main, arms, steps, low, high)
-        verdict = decide(norms, main, steps, needed, min_effect)
+            found += attributed(main, known, texts is not None and "length" in signals)
+        found.append(agrees(field, qrels, {0.0, main.parameter if main is not None else 0.0}))
+        verdict = decide(norms, main, known, steps, needed, min_effect)
     return Report(
         verdict=verdict,
+        recommendation=recommend(verdict, known),
         findings=sorted(found, key=lambda f: f.code),
         data=Data(
             docs=docs.source,
@@ -130,6 +144,15 @@ def audit(
         norms=_norms(docs, norms, texts),
         path=_path(steps) if steps else None,
         arms=arms,
+        signals=[
+            Signal(
+                name=s.name,
+                with_norm=_correlation(s.plain),
+                partial=None if s.partial is None else _correlation(s.partial),
+            )
+            for s in (known.signals if known is not None else [])
+        ],
+        norm_explained=_correlation(known.explained) if known is not None and known.explained else None,
         how=How(
             metric=str(wanted),
             gamma_range=(low, high),
@@ -152,33 +175,30 @@ def audit(
 # Data ------------------------------------------------------------------------------------------------------
 
 
-def _check_ids(docs: Embeddings, queries: Embeddings, qrels: Qrels, source: str, allow: bool) -> None:
-    """Judgements must speak of these queries and documents, or every number below would be too low."""
-    if not any(name in queries.rows for name in qrels):
+def _check_settings(low: float, high: float, min_effect: float, seed: int) -> None:
+    if not (np.isfinite([low, high]).all() and low <= 0.0 <= high):
         raise InputError(
-            f"none of the {len(qrels)} judged queries is in {queries.source}: "
-            f"{shown(qrels, 2)} against {shown(queries.ids, 2)}",
-            where=source,
-            cause="ids were lost when the queries were embedded",
-            fix="give the queries their ids (a .ids.txt beside the vectors)",
+            f"[{low:g}, {high:g}]",
+            where="gamma range",
+            fix="give two finite numbers with 0, which is cosine, between them",
         )
-    if allow:
-        return
-    lost = [name for name in qrels if name not in queries.rows]
-    if lost:
+    if not 1e-6 <= min_effect <= 1:
         raise InputError(
-            f"{len(lost)} unknown query ids: {shown(lost)}",
-            where=source,
-            cause=f"judgements of another split, or queries missing from {queries.source}",
-            fix="embed these queries too, or allow missing ids (--allow-missing)",
+            f"{min_effect:g}",
+            where="min_effect",
+            fix="give a gain between 0.000001 and 1 in units of the metric, such as 0.02",
         )
-    lost = list(dict.fromkeys(d for grades in qrels.values() for d in grades if d not in docs.rows))
-    if lost:
+    if seed < 0:
+        raise InputError(f"{seed}", where="seed", fix="give 0 or a positive integer")
+
+
+def _check_texts(docs: Embeddings, texts: Texts | None) -> None:
+    if texts is not None and not any(name in docs.rows for name in texts.ids):
         raise InputError(
-            f"{len(lost)} unknown document ids: {shown(lost)}",
-            where=source,
-            cause=f"documents missing from {docs.source}, or ids written differently",
-            fix="embed these documents too, or allow missing ids (--allow-missing): they count as missed",
+            f"no text has the id of a document: {shown(texts.ids, 2)} against {shown(docs.ids, 2)}",
+            where=texts.source,
+            cause="texts of another collection, or ids were lost when the documents were embedded",
+            fix="give the texts that these documents were embedded from",
         )
 
 
@@ -192,52 +212,43 @@ def _needed(curves: Curves, effect: float, protocol: Protocol) -> int:
     return max(FEWEST_QUERIES, queries_needed(spread, effect, level=protocol.level))
 
 
-def _tuned(steps: MetricPath, low: float, high: float, seed: int, protocol: Protocol) -> dict[str, HeldOut]:
-    """The exponent on the whole range and on either side of cosine, each by the same protocol."""
-    ranges = {"norm exponent": (low, high), "discount only": (low, 0.0), "amplify only": (0.0, high)}
-    return {name: held_out(steps.curves, *ends, seed, protocol) for name, ends in ranges.items()}
+def _norm_arms(field: Field) -> list[Contender]:
+    """The norm's exponent on the whole range and on either side of cosine, and the inner product."""
+    arms = [
+        field.exponent("norm exponent", "norm"),
+        field.exponent("discount only", "norm", high=0.0),
+        field.exponent("amplify only", "norm", low=0.0),
+    ]
+    low, high = field.question.gamma_range
+    if low <= 1.0 <= high:
+        arms.append(field.fixed("inner product", "norm", 1.0, field.curves["norm"].values(1.0)))
+    return arms
 
 
-def _arm(name: str, result: HeldOut) -> Arm:
-    spread = (float(result.chosen.min()), float(result.chosen.max()))
-    return _as_arm(name, result.gamma, result.estimate, tuned=True, spread=spread)
-
-
-def _fixed(steps: MetricPath, low: float, high: float, seed: int, protocol: Protocol) -> list[Arm]:
-    """Inner product against cosine: nothing is tuned, so every query may judge."""
-    if not low <= 1.0 <= high:
-        return []
-    gains = steps.curves.values(1.0) - steps.curves.values(0.0)
-    worth = estimate(gains, seed, level=protocol.level, resamples=protocol.resamples)
-    return [_as_arm("inner product", 1.0, worth, tuned=False)]
-
-
-def _as_arm(
-    name: str, gamma: float, worth: Estimate, *, tuned: bool, spread: tuple[float, float] | None = None
-) -> Arm:
+def _as_arm(arm: Contender) -> Arm:
+    worth = arm.estimate
     return Arm(
-        name=name,
-        tuned=tuned,
-        gamma=gamma,
+        name=arm.name,
+        explains=arm.explains,
+        tuned=arm.chosen is not None,
+        servable=True,
+        gamma=arm.parameter,
         gain=worth.mean,
         gain_ci=(worth.low, worth.high),
         p=worth.p,
         n=worth.n,
-        gamma_spread=spread,
+        gamma_spread=None if arm.chosen is None else (float(arm.chosen.min()), float(arm.chosen.max())),
     )
+
+
+def _correlation(found: Relation) -> Correlation:
+    return Correlation(estimate=found.estimate, low=found.low, high=found.high)
 
 
 # Report ----------------------------------------------------------------------------------------------------
 
 
 def _norms(docs: Embeddings, norms: NormSummary, texts: Texts | None) -> Norms:
-    if texts is not None and not any(name in docs.rows for name in texts.ids):
-        raise InputError(
-            f"no text has the id of a document: {shown(texts.ids, 2)} against {shown(docs.ids, 2)}",
-            where=texts.source,
-            fix="give the texts that these documents were embedded from",
-        )
-
     def documents(rows: npt.NDArray[np.int64]) -> list[Document]:
         return [
             Document(

@@ -39,6 +39,9 @@ def audit(
     queries: Queries,
     qrels: Annotated[Path | None, typer.Option(help="Judgements: TREC or BEIR format.")] = None,
     texts: Annotated[Path | None, typer.Option(help="Texts of the documents: .jsonl or .tsv.")] = None,
+    signals: Annotated[
+        Path | None, typer.Option(help="Columns of numbers per document to test: .parquet, .csv or .tsv.")
+    ] = None,
     ids: DocIds = None,
     query_ids: QueryIds = None,
     metric: MetricName = "nDCG@10",
@@ -51,17 +54,22 @@ def audit(
     json: Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")] = False,
 ) -> None:
     """Say whether the norms of DOCS may be used to rank, judged on held-out queries."""
-    from radii.data.qrels import read_qrels
+    from radii.data.files import readable
     from radii.data.texts import read_texts
+    from radii.signals.columns import read_columns
 
-    # Cheap inputs first: a typing error should not wait for the vectors.
-    judged = None if qrels is None else read_qrels(qrels)
+    # Cheap checks first: a typing error should not wait for the vectors.
+    if qrels is not None:
+        readable(qrels)
     known = None if texts is None else read_texts(texts)
+    vectors = radii.load(docs, ids=ids)
+    columns = None if signals is None else read_columns(signals, vectors.ids)
     report = radii.audit(
-        radii.load(docs, ids=ids),
+        vectors,
         radii.load(queries, ids=query_ids),
-        judged,
+        qrels,
         texts=known,
+        signals=columns,
         metric=metric,
         gamma_range=gamma_range,
         exclude_self=exclude_self,
@@ -69,8 +77,6 @@ def audit(
         min_effect=min_effect,
         seed=seed,
     )
-    if qrels is not None:
-        report = report.model_copy(update={"data": report.data.model_copy(update={"qrels": str(qrels)})})
     _deliver(report, out, json)
 
 
@@ -84,12 +90,13 @@ def path(
     metric: MetricName = "nDCG@10",
     gamma_range: Range = (-1.0, 1.0),
     exclude_self: ExcludeSelf = False,
+    allow_missing: AllowMissing = False,
     out: Annotated[Path | None, typer.Option(help="A .json or .csv file; standard output if none.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="CSV on standard output instead of JSON.")] = False,
 ) -> None:
     """Write the metric as an exact step function of γ."""
     from radii.data.files import atomic_write
-    from radii.data.qrels import read_qrels
+    from radii.data.qrels import read_qrels, usable_qrels
     from radii.ranking.metrics import Metric
     from radii.report.files import path_csv, path_json
 
@@ -98,12 +105,10 @@ def path(
             f"output format {out.suffix!r}", where=out, fix="end the name in .json or .csv"
         )
     judged, wanted = read_qrels(qrels), Metric.parse(metric)
+    vectors, asked = radii.load(docs, ids=ids), radii.load(queries, ids=query_ids)
+    judged = usable_qrels(vectors, asked, judged, str(qrels), allow_missing, exclude_self)
     steps = radii.exponent_path(
-        radii.load(docs, ids=ids),
-        radii.load(queries, ids=query_ids),
-        k=wanted.k,
-        gamma_range=gamma_range,
-        exclude_self=exclude_self,
+        vectors, asked, k=wanted.k, gamma_range=gamma_range, exclude_self=exclude_self
     ).metric(wanted, judged)
     text = path_csv(steps) if csv or (out is not None and out.suffix == ".csv") else path_json(steps)
     if out is None:
@@ -173,7 +178,8 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -187,7 +193,7 @@ def version() -> None:
 def main() -> None:
     """Entry point: an expected error is one line on standard error and exit code 2."""
     try:
-        app()
+        app(prog_name="radii")
     except radii.RadiiError as error:
         typer.echo(f"radii: {error}", err=True)
         sys.exit(2)

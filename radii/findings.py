@@ -8,11 +8,12 @@ from __future__ import annotations
 import ir_measures
 import numpy as np
 
+from radii.attribution import Attribution
 from radii.data.embeddings import Embeddings
 from radii.data.qrels import Qrels
 from radii.errors import NumericalError
-from radii.evidence.holdout import HeldOut
-from radii.ranking.path import ExponentPath, MetricPath
+from radii.evidence.arms import Contender, Field
+from radii.ranking.path import MetricPath
 from radii.result import Arm, Finding, Interval, Status
 from radii.signals.norm import NormSummary
 
@@ -59,7 +60,15 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "R401": (
         "The gain is the norm's own",
-        "Treat the gain as possibly that of text length, hubness or frequency until it is attributed.",
+        "Use the recommendation instead: it corrects what the norm only stands for.",
+    ),
+    "R402": (
+        "Text length was tested as an explanation",
+        "Give the texts of all documents (--texts): length is the commonest thing that a norm stands for.",
+    ),
+    "R403": (
+        "Most of the norm's variance is its own",
+        "Read the norm as a stand-in for the signals that predict it.",
     ),
 }
 
@@ -134,16 +143,17 @@ def enough(steps: MetricPath, needed: int, effect: float) -> Finding:
     )
 
 
-def agrees(path: ExponentPath, steps: MetricPath, qrels: Qrels, gammas: set[float]) -> Finding:
+def agrees(field: Field, qrels: Qrels, gammas: set[float]) -> Finding:
     """R204: the path's metric against ir_measures on the run itself, at cosine and at the chosen exponent."""
+    steps, docs = field.steps, field.question.docs
     judgements = [ir_measures.Qrel(q, d, g) for q in steps.ids for d, g in qrels[q].items()]
     measure = ir_measures.parse_measure(str(steps.metric))
     worst = 0.0
     for gamma in gammas:
         run = [
-            ir_measures.ScoredDoc(q, path.docs.ids[row], -float(rank))  # ranks never tie
+            ir_measures.ScoredDoc(q, docs.ids[row], -float(rank))  # ranks never tie
             for q in steps.ids
-            for rank, row in enumerate(path.top(q, gamma))
+            for rank, row in enumerate(field.path_of[q].top(q, gamma))
         ]
         values = {m.query_id: m.value for m in ir_measures.iter_calc([measure], judgements, run)}
         ours = steps.curves.values(gamma)
@@ -156,7 +166,7 @@ def agrees(path: ExponentPath, steps: MetricPath, qrels: Qrels, gammas: set[floa
     return finding("R204", "holds", f"every query equal to 1e-9 at {shown_at}", value=worst)
 
 
-def evidence(main: HeldOut, arms: list[Arm], steps: MetricPath, low: float, high: float) -> list[Finding]:
+def evidence(main: Contender, arms: list[Arm], steps: MetricPath, low: float, high: float) -> list[Finding]:
     """R301 to R401: what the held-out evidence says."""
     worth = main.estimate
     interval = (worth.low, worth.high)
@@ -175,8 +185,31 @@ def evidence(main: HeldOut, arms: list[Arm], steps: MetricPath, low: float, high
     text = f"{seen:+.4f} where it was tuned, {worth.mean:+.4f} on other queries"
     lost = seen > 0 and worth.mean < seen / 2
     found.append(finding("R304", "fails" if lost else "holds", text, value=seen - worth.mean))
-    if gained:
-        found.append(finding("R401", "skipped", "no cheaper explanation has been tested in this version"))
-    else:
+    return found
+
+
+def attributed(norm: Contender, known: Attribution, lengths: bool) -> list[Finding]:
+    """R401 to R403: whose gain it is."""
+    found = []
+    left = known.beyond
+    if not norm.estimate.above_zero:
         found.append(finding("R401", "not applicable", "there is no gain to attribute"))
+    elif left is None or known.proxy is None:
+        found.append(finding("R401", "skipped", "no other explanation could be tested"))
+    else:
+        text = f"on top of {known.proxy.name} it adds {left.estimate:+.4f}"
+        status: Status = "holds" if left.estimate.above_zero else "fails"
+        worth = left.estimate
+        found.append(finding("R401", status, text, value=worth.mean, interval=(worth.low, worth.high)))
+    if lengths:
+        found.append(finding("R402", "holds", "length and rarity of words are among the explanations"))
+    else:
+        found.append(finding("R402", "skipped", "text length was not tested: there is no text per document"))
+    explained = known.explained.estimate if known.explained is not None else None
+    if explained is None:
+        found.append(finding("R403", "not applicable", "no other signal, or norms are constant"))
+    else:
+        names = ", ".join(s.name for s in known.signals)
+        text = f"{names} predict {explained:.0%} of the variance of log norm"
+        found.append(finding("R403", "fails" if explained > 0.5 else "holds", text, value=explained))
     return found

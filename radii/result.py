@@ -87,8 +87,10 @@ class Arm(Part):
     """One way to rank, judged on held-out queries against cosine."""
 
     name: str
-    tuned: bool = Field(description="Whether an exponent was chosen on training folds.")
-    gamma: float = Field(description="The exponent to use: chosen on all judged queries, or fixed.")
+    explains: str = Field(description="What a gain of it is a gain of: norm, length, hubness ...")
+    tuned: bool = Field(description="Whether its exponent or weight was chosen on training folds.")
+    servable: bool = Field(description="Servable from one vector per document and one inner product.")
+    gamma: float = Field(description="The exponent or weight: chosen on all judged queries, or fixed.")
     gain: float = Field(description="Mean held-out gain over cosine.")
     gain_ci: Interval
     p: float = Field(description="Two-sided sign-flip permutation p-value.")
@@ -98,6 +100,33 @@ class Arm(Part):
     )
 
 
+class Correlation(Part):
+    """Spearman's ρ with its interval, all null where it is undefined."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+class Signal(Part):
+    """A signal of the documents beside the norm."""
+
+    name: str
+    with_norm: Correlation = Field(description="Correlation with the norm.")
+    partial: Correlation | None = Field(description="The same with all other signals held fixed.")
+
+
+class Recommendation(Part):
+    """How to rank: the best of all arms and rivals, if any gains."""
+
+    method: str = Field(description="Name of an arm, or cosine.")
+    parameters: dict[str, float] = Field(description="Exponent (gamma) or weight.")
+    gain: float | None = Field(description="Held-out gain of choosing it among all; none when not measured.")
+    gain_ci: Interval | None
+    servable: bool = Field(description="Servable from one vector per document and one inner product.")
+    summary: str
+
+
 class Verdict(Part):
     """The answer."""
 
@@ -105,6 +134,11 @@ class Verdict(Part):
     gamma: float = Field(description="The exponent to rank with; 0 is cosine.")
     gain: float | None = Field(description="Held-out gain of tuning the exponent; none when not measured.")
     gain_ci: Interval | None
+    proxy: str | None = Field(default=None, description="What the norm stands for, when it is a proxy.")
+    beyond: float | None = Field(
+        default=None, description="What the norm adds, held out, to the best of everything else."
+    )
+    beyond_ci: Interval | None = None
     needed_queries: int | None = Field(
         default=None, description="Judged queries it takes to see `min_effect`; given when unverified."
     )
@@ -138,10 +172,15 @@ class Report(Part):
 
     schema_version: str = SCHEMA_VERSION
     verdict: Verdict
+    recommendation: Recommendation
     findings: list[Finding]
     data: Data
     norms: Norms
     path: Path | None = Field(description="None without judgements.")
     arms: list[Arm]
+    signals: list[Signal] = Field(description="How other signals go with the norm.")
+    norm_explained: Correlation | None = Field(
+        description="Held-out share of the variance of log norm that the other signals predict."
+    )
     how: How
     provenance: Provenance

@@ -110,6 +110,10 @@ class Embeddings:
             )
         return norms
 
+    def part(self, rows: npt.NDArray[np.int64]) -> Embeddings:
+        """Some rows, in this order, with their ids."""
+        return Embeddings([self.ids[row] for row in rows], self.vectors[rows], self.source)
+
     def blocks(self, rows: int | None = None) -> Iterator[tuple[int, Floats]]:
         """(first row, rows of this block as float64), in order, a few megabytes at a time."""
         step = rows or max(1, _BLOCK_BYTES // (8 * self.dim))

@@ -68,7 +68,7 @@ def atomic_write(path: StrPath, *, mode: Literal["wb", "w"] = "wb") -> Iterator[
     """
     # Through a link to the file it points at, which would otherwise be replaced itself.
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
+    if os.path.exists(target) and not target.is_file():
         kind = "a folder" if target.is_dir() else "not a regular file"
         raise InputError(f"is {kind}", where=path, cause="a file name is missing", fix="name a file to write")
     # Not from tempfile, whose files only their owner may read.

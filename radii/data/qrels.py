@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath, at_line, numbered_lines
 from radii.errors import InputError, shown
 
@@ -102,6 +103,48 @@ def check_qrels(mapping: Mapping[Any, Mapping[Any, Any]], source: str = "qrels")
             grades[_new_id(document, grades, source)] = grade
     if not any(qrels.values()):
         raise InputError("no judgements", where=source, cause="an empty mapping", fix="judge some documents")
+    return qrels
+
+
+def usable_qrels(
+    docs: Embeddings, queries: Embeddings, qrels: Qrels, source: str, allow_missing: bool, exclude_self: bool
+) -> Qrels:
+    """Judgements of these queries and documents, without those of a query by itself if it is excluded.
+
+    Raises
+    ------
+    InputError
+        When no query is known; unless `allow_missing`, when any query or document is unknown: every metric
+        would come out too low.
+    """
+    if not any(name in queries.rows for name in qrels):
+        raise InputError(
+            f"none of the {len(qrels)} judged queries is in {queries.source}: "
+            f"{shown(qrels, 2)} against {shown(queries.ids, 2)}",
+            where=source,
+            cause="ids were lost when the queries were embedded",
+            fix="give the queries their ids (a .ids.txt beside the vectors)",
+        )
+    if exclude_self:
+        qrels = {q: {d: g for d, g in grades.items() if d != q} for q, grades in qrels.items()}
+    if allow_missing:
+        return qrels
+    lost = [name for name in qrels if name not in queries.rows]
+    if lost:
+        raise InputError(
+            f"{len(lost)} unknown query ids: {shown(lost)}",
+            where=source,
+            cause=f"judgements of another split, or queries missing from {queries.source}",
+            fix="embed these queries too, or allow missing ids (--allow-missing)",
+        )
+    lost = list(dict.fromkeys(d for grades in qrels.values() for d in grades if d not in docs.rows))
+    if lost:
+        raise InputError(
+            f"{len(lost)} unknown document ids: {shown(lost)}",
+            where=source,
+            cause=f"documents missing from {docs.source}, or ids written differently",
+            fix="embed these documents too, or allow missing ids (--allow-missing): they count as missed",
+        )
     return qrels
 
 

@@ -59,8 +59,8 @@ def estimate(differences: Floats, seed: int, *, level: float = 0.95, resamples: 
     if n < 2:
         raise InputError(f"{n} judged queries", fix="judge at least two queries")
     mean = float(differences.mean())
-    if np.ptp(differences) == 0:
-        # Every resample is the same. Sign flips of one repeated number: exact only for zero.
+    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():
+        # Equal but for rounding: every resample is the same, and only all-plus and all-minus are as extreme.
         return Estimate(mean, mean, mean, 1.0 if mean == 0 else 2.0 ** (1 - n), n, level)
     batch = max(1, _BATCH // n)
     rng = np.random.default_rng([seed, 1])

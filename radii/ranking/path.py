@@ -181,11 +181,13 @@ class ExponentPath:
             if judgement is not None:
                 judged[row] = judgement
         if not judged:
+            known = [name for name in self.queries.ids if name in qrels]
+            differ = f"query ids differ: {shown(self.queries.ids, 2)} here, {shown(qrels, 2)} in the qrels"
             raise InputError(
                 f"none of {len(self.queries)} queries has a relevant document",
                 where=self.queries.source,
-                cause=f"query ids differ: {shown(self.queries.ids, 2)} here, {shown(qrels, 2)} in the qrels",
-                fix="use the same ids in both",
+                cause="every grade is 0 or below" if known else differ,
+                fix="judge some documents relevant" if known else "use the same ids in both",
             )
         curves = metric_curves(self.candidates, self.lines, self.docs.rows, judged, self.gamma_range)
         return MetricPath(metric, [self.queries.ids[row] for row in judged], curves)

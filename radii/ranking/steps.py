@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -128,6 +129,22 @@ class Curves:
     def mean(self) -> StepFunction:
         """The mean over all queries."""
         return StepFunction(self.edges, self.sums(self.start, self.after - self.before) / len(self))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Curves]) -> Curves:
+        """The queries of several, one after the other, on the same range."""
+        shift = np.cumsum([0, *(len(part) for part in parts[:-1])])
+        gamma = np.concatenate([part.gamma for part in parts])
+        order = np.argsort(gamma, kind="stable")
+        return cls(
+            parts[0].low,
+            parts[0].high,
+            np.concatenate([part.start for part in parts]),
+            gamma[order],
+            np.concatenate([part.query + by for part, by in zip(parts, shift, strict=True)])[order],
+            np.concatenate([part.before for part in parts])[order],
+            np.concatenate([part.after for part in parts])[order],
+        )
 
     def one(self, row: int) -> StepFunction:
         """The step function of one query row."""

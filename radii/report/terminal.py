@@ -29,6 +29,8 @@ def show(report: Report, console: Console, *, report_file: str | None = None) ->
     grid.add_column(overflow="fold")
     label = Text(verdict.label, style=f"bold {_COLOURS.get(verdict.label, 'magenta')}")
     grid.add_row("Verdict", Text.assemble(label, f": {verdict.summary}"))
+    if report.recommendation.method not in ("cosine", "norm exponent"):
+        grid.add_row("Better", Text(printable(report.recommendation.summary)))
     grid.add_row("Norms", _norms(report))
     if report.path is not None:
         grid.add_row("Path", _path(report))
@@ -91,16 +93,11 @@ def sparkline(values: list[float], width: int = 24) -> str:
     return "".join(_BARS[int((v - low) * scale + 0.5)] for v in picked)
 
 
-def _arms(report: Report) -> Table:
-    table = Table.grid(padding=(0, 2))
+def _arms(report: Report) -> Text:
+    lines = []
     for arm in report.arms:
         low, high = arm.gain_ci
-        table.add_row(
-            arm.name,
-            f"γ = {arm.gamma:+.2f}",
-            f"{arm.gain:+.4f}",
-            f"({low:+.4f} … {high:+.4f})",
-            f"p = {arm.p:.2g}",
-            "held out" if arm.tuned else "not tuned",
-        )
-    return table
+        gain = f"{arm.gain:+.3f} ({low:+.3f} … {high:+.3f})"
+        fixed = "" if arm.tuned else ", fixed"
+        lines.append(f"{arm.name:<13}  γ = {arm.gamma:+.2f}  {gain}  p = {arm.p:.2g}{fixed}")
+    return Text("\n".join(lines))

@@ -9,8 +9,8 @@ import numpy as np
 from radii.data.embeddings import Floats
 from radii.ranking.score import Ints
 
-# Rounding a unit vector to half precision or bfloat16 moves its norm by less than a thousandth; a spread of
-# log r below this moves no score by more than a thousandth at |γ| = 1. Such norms carry nothing.
+# Rounding a unit vector of dozens of dimensions to half precision or bfloat16 moves its norm by less than
+# a thousandth; a spread of log r below this moves hardly any score by more at |γ| = 1. It carries nothing.
 CONSTANT_BELOW = 1e-3
 
 

@@ -176,16 +176,34 @@ def variance_explained(
     y, design = sample.columns[0], _curves(sample.columns[1:])
     if np.ptp(y) == 0:
         return _relation(np.array([np.nan]), sample, level)
-    fold = np.random.default_rng([seed, 3]).permutation(len(sample)) % folds
-    by_mean, by_fit = np.empty(len(sample)), np.empty(len(sample))  # squared errors
+    fitted, mean = _held_out_fit(y, design, seed, folds)
+    by_mean, by_fit = (y - mean) ** 2, (y - fitted) ** 2  # squared errors
+    totals = np.array([(weights @ by_mean, weights @ by_fit) for weights in bootstrap.weights(len(sample))])
+    return _relation(1.0 - totals[:, 1] / totals[:, 0], sample, level)
+
+
+def residuals(target: Floats, others: Mapping[str, Floats], seed: int, *, folds: int = 5) -> Floats:
+    """What other signals do not predict of a (n_docs,) target: y − ŷ, with ŷ as in `variance_explained`.
+
+    Each document's prediction comes from documents of other folds, so that a fit cannot take away what is the
+    target's own. Without others, y less its mean.
+    """
+    columns = np.stack([np.asarray(column, dtype=np.float64) for column in (target, *others.values())])
+    fitted, mean = _held_out_fit(columns[0], _curves(columns[1:]), seed, folds)
+    left: Floats = columns[0] - (fitted if others else mean)
+    return left
+
+
+def _held_out_fit(y: Floats, design: Floats, seed: int, folds: int) -> tuple[Floats, Floats]:
+    """For every document the least-squares prediction and the mean of the other folds."""
+    fold = np.random.default_rng([seed, 3]).permutation(len(y)) % folds
+    fitted, mean = np.empty(len(y)), np.empty(len(y))
     for held in (fold == number for number in range(folds)):
         # Normal equations: hat functions are well conditioned, and ties that merge some fall under rcond.
         kept = design[~held]
         fit = np.linalg.lstsq(kept.T @ kept, kept.T @ y[~held], rcond=1e-10)[0]
-        by_mean[held] = (y[held] - y[~held].mean()) ** 2
-        by_fit[held] = (y[held] - design[held] @ fit) ** 2
-    totals = np.array([(weights @ by_mean, weights @ by_fit) for weights in bootstrap.weights(len(sample))])
-    return _relation(1.0 - totals[:, 1] / totals[:, 0], sample, level)
+        fitted[held], mean[held] = design[held] @ fit, y[~held].mean()
+    return fitted, mean
 
 
 def _curves(columns: Floats) -> Floats:
