@@ -15,7 +15,16 @@ from radii.data.embeddings import Embeddings, Floats
 from radii.data.texts import Texts
 from radii.errors import InputError
 from radii.evidence import rivals
-from radii.evidence.arms import BANK_FOLDS, Contender, Field, Question, honest_best, multiplier
+from radii.evidence.arms import (
+    BANK_FOLDS,
+    NORM,
+    RESIDUAL,
+    Contender,
+    Field,
+    Question,
+    honest_best,
+    multiplier,
+)
 from radii.evidence.intervals import Estimate
 from radii.signals.centrality import centrality
 from radii.signals.length import tokens
@@ -107,13 +116,13 @@ def field_of(question: Question, signals: Mapping[str, Floats]) -> Field:
     log_norm = np.log(question.docs.norms)
     varies = float(np.ptp(log_norm)) > 0
     banked = len(question.queries) >= 4 * BANK_FOLDS and question.reach != 0.0
-    families = {"norm": question.docs.norms}
+    families = {NORM: question.docs.norms}
     for name, values in signals.items():
         usable = multiplier(values)
         if usable is not None:
             families[name] = usable
     if varies and signals and len(question.docs) >= 20:
-        families["norm, rest regressed out"] = np.exp(residuals(log_norm, signals, question.seed))
+        families[RESIDUAL] = np.exp(residuals(log_norm, signals, question.seed))
     return Field(question, families, banked=banked)
 
 
@@ -132,8 +141,8 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
     question = field.question
     docs, queries = question.docs, question.queries
     arms = [field.exponent(name, name) for name in signals if name in field.curves]
-    if "norm, rest regressed out" in field.curves:
-        arms.append(field.exponent("norm, rest regressed out", "norm, rest regressed out"))
+    if RESIDUAL in field.curves:
+        arms.append(field.exponent(RESIDUAL, RESIDUAL))
     if field.banked:
         half = field.curves["hub penalty"].values(0.5 * question.reach)
         arms += [

@@ -114,6 +114,14 @@ class Embeddings:
         """Some rows, in this order, with their ids."""
         return Embeddings([self.ids[row] for row in rows], self.vectors[rows], self.source)
 
+    def widened(self) -> Embeddings:
+        """The same in float64 and in memory, with the same norms."""
+        if self.vectors.dtype == np.float64:
+            return self
+        wide = Embeddings(self.ids, np.array(self.vectors, dtype=np.float64, order="C"), self.source)
+        wide.__dict__.update(norms=self.norms, rows=self.rows)
+        return wide
+
     def blocks(self, rows: int | None = None) -> Iterator[tuple[int, Floats]]:
         """(first row, rows of this block as float64), in order, a few megabytes at a time."""
         step = rows or max(1, _BLOCK_BYTES // (8 * self.dim))

@@ -23,6 +23,7 @@ from radii.ranking.score import Ints
 from radii.ranking.steps import Curves
 
 BANK_FOLDS = 5
+NORM, RESIDUAL = "norm", "norm, rest regressed out"  # the two signals that are the norm's own
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,11 @@ class Question:
         return bank_penalties(self.docs, self.queries, self.bank_fold, self.excluded)
 
     def paths(
-        self, docs: Embeddings, queries: Embeddings, families: Mapping[str, Family]
+        self,
+        docs: Embeddings,
+        queries: Embeddings,
+        families: Mapping[str, Family],
+        gamma_range: tuple[float, float] | None = None,
     ) -> dict[str, tuple[ExponentPath, MetricPath]]:
         """Paths and metrics of some families over other vectors or some of the queries."""
         found = exponent_paths(
@@ -70,7 +75,7 @@ class Question:
             queries,
             list(families.values()),
             k=self.metric.k,
-            gamma_range=self.gamma_range,
+            gamma_range=self.gamma_range if gamma_range is None else gamma_range,
             exclude_self=self.exclude_self,
         )
         return {
@@ -142,7 +147,7 @@ class Field:
     ----------
     question : Question
     signals : {name: (n_docs,) float64}
-        Positive multipliers; `norm` is one of them.
+        Positive multipliers; NORM is one of them.
     banked : bool
         Whether to ask the query bank too: the documents are then read once per bank fold, and the products
         add up to one.
@@ -159,13 +164,13 @@ class Field:
             if not question.judged(queries):
                 continue
             found = question.paths(question.docs, queries, shared | self._biases(part))
-            path, steps = found["norm"]
+            path, steps = found[NORM]
             self.ids += steps.ids
             self.path_of |= dict.fromkeys(steps.ids, path)
             for name, (_, one) in found.items():
                 pieces.setdefault(name, []).append(one.curves)
         if not self.ids:  # let the metric say why
-            question.paths(question.docs, question.queries, {"norm": shared["norm"]})
+            question.paths(question.docs, question.queries, {NORM: shared[NORM]})
         # In the order of the queries, so that no sum depends on how they were dealt.
         order = np.argsort([question.queries.rows[name] for name in self.ids])
         self.ids = [self.ids[at] for at in order]
@@ -189,12 +194,12 @@ class Field:
     @property
     def steps(self) -> MetricPath:
         """The metric along the norm's exponent."""
-        return MetricPath(self.question.metric, self.ids, self.curves["norm"])
+        return MetricPath(self.question.metric, self.ids, self.curves[NORM])
 
     @cached_property
     def cosine(self) -> Floats:
         """(n_judged,) metric of every query under cosine."""
-        return self.curves["norm"].values(0.0)
+        return self.curves[NORM].values(0.0)
 
     def exponent(
         self, name: str, signal: str, low: float | None = None, high: float | None = None
@@ -208,10 +213,10 @@ class Field:
             base = found.gamma * np.log(self.signals[signal])
             return [Start(self.question.docs, self.question.queries, base)]
 
-        own = signal.split(" ")[0] == "norm"
+        own = signal in (NORM, RESIDUAL)
         return Contender(
             name,
-            "norm" if own else signal,
+            NORM if own else signal,
             found.gamma,
             found.gains,
             found.estimate,
@@ -250,7 +255,7 @@ class Field:
         """The cosine of another pair of vectors; nothing is tuned."""
         docs, queries = pair
         plain = {"plain": Family.power(np.ones(len(docs)))}
-        steps = self.question.paths(docs, queries, plain)["plain"][1]
+        steps = self.question.paths(docs, queries, plain, (0.0, 0.0))["plain"][1]
         row = {query: at for at, query in enumerate(steps.ids)}
         values = steps.curves.values(0.0)[[row[query] for query in self.ids]]
         return self.fixed(name, explains, 0.0, values, lambda: [Start(docs, queries, None)])
@@ -288,7 +293,7 @@ class Field:
         )
         at = {query: row for row, query in enumerate(ids)}
         gains = found.gains[[at[query] for query in self.ids]]
-        return Contender(f"norm beyond {base.name}", "norm", found.gamma, gains, found.estimate, found.chosen)
+        return Contender(f"norm beyond {base.name}", NORM, found.gamma, gains, found.estimate, found.chosen)
 
 
 def _extended(some: Embeddings, column: Floats) -> Embeddings:

@@ -15,10 +15,9 @@ import numpy as np
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.family import Family
-from radii.ranking.score import Bools, Ints, Lines
+from radii.ranking.score import Bools, Ints
 
 _SMALL = 8_000_000  # pairs; below this compiling the kernels takes longer than doing without
-_BLOCK_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,8 @@ def find_candidates(
     -------
     list of Candidates, one per family
     """
+    from radii.ranking.exhaustive import exhaustive
+
     if sizes is None and len(docs) * len(queries) <= _SMALL:
         nothing = np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0)
         streamed = [nothing] * len(families)
@@ -109,20 +110,10 @@ def find_candidates(
         from radii.ranking.streaming import stream  # imports numba
 
         streamed = stream(docs, queries, families, k, gamma_range, excluded, sizes or Sizes())
-    found = []
-    for family, (offsets, rows, cosines) in zip(families, streamed, strict=True):
-        some = Candidates(offsets, rows, cosines)
-        left = np.flatnonzero(np.diff(offsets) == 0)
-        found.append(_with(some, left, _exhaustive(docs, queries, left, family, k, gamma_range, excluded)))
-    return found
-
-
-def pair_cosines(docs: Embeddings, queries: Embeddings, rows: Ints, query: int) -> Floats:
-    """cos(q, d) of one query with some documents: (n_rows,) float64, each summed in the same order."""
-    some = np.asarray(docs.vectors[rows], dtype=np.float64)
-    one = np.asarray(queries.vectors[query], dtype=np.float64)
-    cosines: Floats = np.einsum("ij,ij->i", some, one[None, :]) / (docs.norms[rows] * queries.norms[query])
-    return cosines
+    some = [Candidates(*parts) for parts in streamed]
+    left = [np.flatnonzero(np.diff(one.offsets) == 0) for one in some]
+    filled = exhaustive(docs, queries, left, families, k, gamma_range, excluded)
+    return [_with(*parts) for parts in zip(some, left, filled, strict=True)]
 
 
 def _with(some: Candidates, left: Ints, parts: list[tuple[Ints, Floats]]) -> Candidates:
@@ -141,53 +132,6 @@ def _with(some: Candidates, left: Ints, parts: list[tuple[Ints, Floats]]) -> Can
     return Candidates(offsets, rows, cosines)
 
 
-def _exhaustive(
-    docs: Embeddings,
-    queries: Embeddings,
-    which: Ints,
-    family: Family,
-    k: int,
-    gamma_range: tuple[float, float],
-    excluded: Ints,
-) -> list[tuple[Ints, Floats]]:
-    """Rows and cosines of candidates of the query rows `which`, from float64 cosines with every document.
-
-    For small problems, and for queries with fewer than k positive cosines, whose zeros and negatives count.
-    """
-    n = len(docs)
-    nodes = Sizes().between(*gamma_range)
-    slope, base = family.slope, np.zeros(n) if family.base is None else family.base
-    # |computed − true| of a float64 dot product of unit vectors is below dim · 2^-52, with room to spare.
-    error = 2.0 * docs.dim * 2.0**-52
-    found = []
-    for at in range(0, len(which), max(1, _BLOCK_BYTES // (8 * n))):
-        some = which[at : at + max(1, _BLOCK_BYTES // (8 * n))]
-        block = np.asarray(queries.vectors[some], dtype=np.float64)
-        sims = np.empty((len(some), n))
-        for first, part in docs.blocks():
-            here = slice(first, first + len(part))
-            sims[:, here] = (block @ part.T) / (queries.norms[some, None] * docs.norms[None, here])
-        for row, sim in zip(some, sims, strict=True):
-            skip = excluded[row]
-            allowed = np.arange(n) if skip < 0 else np.delete(np.arange(n), skip)
-            if family.additive:
-                kept = allowed[
-                    reachable(sim[allowed] - error, sim[allowed] + error, slope[allowed], k, nodes)
-                ]
-                found.append((kept, pair_cosines(docs, queries, kept, int(row))))
-            elif (sim[allowed] > error).sum() >= k:
-                possible = allowed[sim[allowed] > -error]
-                bottom = np.log(np.maximum(sim[possible] - error, 1e-300)) + base[possible]
-                top = np.log(sim[possible] + 2 * error) + base[possible]  # twice: never log of zero
-                kept = possible[reachable(bottom, top, slope[possible], k, nodes)]
-                found.append((kept, pair_cosines(docs, queries, kept, int(row))))
-            else:
-                exact = pair_cosines(docs, queries, allowed, int(row))
-                kept = _beyond_positives(family.lines(exact, allowed), k, nodes)
-                found.append((allowed[kept], exact[kept]))
-    return found
-
-
 def reachable(low: Floats, high: Floats, slope: Floats, k: int, nodes: Floats) -> Bools:
     """Which lines can be among the k highest somewhere between the first and the last node.
 
@@ -200,27 +144,30 @@ def reachable(low: Floats, high: Floats, slope: Floats, k: int, nodes: Floats) -
     nodes : (n_nodes,) float64, ascending
     """
     n = len(low)
+    if len(nodes) > 3 and n > 8 * k:
+        # Three nodes already rule out most, and every test holds for whatever is left.
+        some = np.flatnonzero(reachable(low, high, slope, k, nodes[[0, len(nodes) // 2, -1]]))
+        keep = np.zeros(n, dtype=bool)
+        keep[some[_reachable(low[some], high[some], slope[some], k, nodes)]] = True
+        return keep
+    return _reachable(low, high, slope, k, nodes)
+
+
+def _reachable(low: Floats, high: Floats, slope: Floats, k: int, nodes: Floats) -> Bools:
+    n = len(low)
     if n <= k:
         return np.ones(n, dtype=bool)
-    upper = high + nodes[:, None] * slope  # (n_nodes, n)
-    upper += 1e-12 * (1.0 + np.abs(upper))  # rounding of the sum itself
-    lower = low + nodes[:, None] * slope
+    rise = nodes[:, None] * slope  # (n_nodes, n)
+    lower = low + rise
+    upper = lower if high is low else high + rise
     chosen = np.argpartition(lower, n - k, axis=1)[:, n - k :]  # (n_nodes, k): k lines high at each node
-    bounds = [lower[:, lines].min(axis=1) for lines in chosen]  # bounds[j][i]: bound from node j, at node i
-    keep: Bools = upper[0] >= bounds[0][0]
+    bounds = np.stack([lower[:, lines].min(axis=1) for lines in chosen])  # [j, i]: from node j, at node i
+    bounds -= 1e-12 * (1.0 + np.abs(bounds))  # rounding of the sums
+    if len(nodes) == 1:
+        return np.asarray(upper[0] >= bounds[0, 0])
+    keep = np.zeros(n, dtype=bool)
     for j in range(len(nodes) - 1):
-        from_left = (upper[j] >= bounds[j][j]) | (upper[j + 1] >= bounds[j][j + 1])
-        from_right = (upper[j] >= bounds[j + 1][j]) | (upper[j + 1] >= bounds[j + 1][j + 1])
+        from_left = (upper[j] >= bounds[j, j]) | (upper[j + 1] >= bounds[j, j + 1])
+        from_right = (upper[j] >= bounds[j + 1, j]) | (upper[j + 1] >= bounds[j + 1, j + 1])
         keep |= from_left & from_right
     return keep
-
-
-def _beyond_positives(lines: Lines, k: int, nodes: Floats) -> Ints:
-    """Candidates when fewer than k cosines are positive: zeros and negatives fill up."""
-    positive, zero, negative = (np.flatnonzero(lines.group == sign) for sign in (1, 0, -1))
-    keep = [positive, zero[: max(0, k - len(positive))]]
-    missing = k - len(positive) - len(zero)
-    if missing > 0 and negative.size:
-        height, slope = lines.height[negative], lines.slope[negative]
-        keep.append(negative[reachable(height, height, slope, missing, nodes)])
-    return np.sort(np.concatenate(keep))

@@ -28,8 +28,22 @@ def test_p_of_four_differences_is_enumerated():
 def test_p_is_never_zero():
     x = 1.0 + np.random.default_rng(0).normal(size=60) * 0.01
     got = estimate(x, seed=3, resamples=999)
-    assert got.p == pytest.approx(2 * 1 / 1000)
+    assert got.p == pytest.approx(1 / 1000)
     assert got.above_zero
+
+
+def test_p_is_that_of_scipy():
+    x = np.random.default_rng(8).normal(0.3, 1.0, size=40)
+    reference = stats.permutation_test(
+        (x,), np.mean, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(0)
+    ).pvalue
+    assert estimate(x, seed=0, resamples=20_000).p == pytest.approx(reference, abs=4 * np.sqrt(0.05 / 20_000))
+
+
+def test_equal_but_for_rounding_is_equal():
+    got = estimate(np.array([0.1] * 25 + [0.1 + 1.4e-17]), seed=0)
+    assert (got.low, got.high) == (got.mean, got.mean)
+    assert 0 < got.p < 1e-6
 
 
 def test_p_is_uniform_when_there_is_nothing():

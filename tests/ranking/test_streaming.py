@@ -163,4 +163,4 @@ def test_a_level_is_reached_by_at_least_k_and_few_more(values, data):
     level = np.int32(_level(values.view(np.int32), k, 0)).view(np.float32)
     exact = np.sort(values)[::-1][k - 1]
     assert level <= exact
-    assert (values >= level).sum() <= k + k // 8 or exact - level <= 1e-3 * exact
+    assert (values >= level).sum() <= k + k // 8 or exact - level <= 1e-3 * exact + 1e-30
