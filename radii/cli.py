@@ -147,6 +147,7 @@ def demo(
 
     files = bundled.paths()
     vectors = radii.load(files.vectors)
+    vectors = radii.Embeddings(vectors.ids, vectors.vectors, "CLIP text vectors of LVIS classes")
     report = radii.audit(
         vectors, vectors, files.qrels, texts=read_texts(files.texts), exclude_self=True, seed=0
     )

@@ -170,11 +170,13 @@ def evidence(main: Contender, arms: list[Arm], steps: MetricPath, low: float, hi
     """R301 to R401: what the held-out evidence says."""
     worth = main.estimate
     interval = (worth.low, worth.high)
-    said = f"{worth:+.4f}, p = {worth.p:.2g}, {worth.n} queries"
+    said = f"tuning the exponent: {worth:+.4f}, p = {worth.p:.2g}, {worth.n} queries"
     gained = worth.above_zero
     found = [finding("R301", "holds" if gained else "fails", said, value=worth.mean, interval=interval)]
     for arm in (a for a in arms if a.name == "inner product"):
-        text = f"{arm.gain:+.4f} ({arm.gain_ci[0]:+.4f} … {arm.gain_ci[1]:+.4f}) against cosine"
+        text = (
+            f"inner product: {arm.gain:+.4f} ({arm.gain_ci[0]:+.4f} … {arm.gain_ci[1]:+.4f}) against cosine"
+        )
         status: Status = "fails" if arm.gain_ci[1] < 0 else "holds"
         found.append(finding("R302", status, text, value=arm.gain, interval=arm.gain_ci))
     best = steps.best()
@@ -182,7 +184,7 @@ def evidence(main: Contender, arms: list[Arm], steps: MetricPath, low: float, hi
     text = f"best on all queries at γ = {best.gamma:.3g} in [{low:g}, {high:g}]"
     found.append(finding("R303", "fails" if edge else "holds", text, value=best.gamma))
     seen = best.value - steps.at(0.0)
-    text = f"{seen:+.4f} where it was tuned, {worth.mean:+.4f} on other queries"
+    text = f"tuning: {seen:+.4f} where it was tuned, {worth.mean:+.4f} on other queries"
     lost = seen > 0 and worth.mean < seen / 2
     found.append(finding("R304", "fails" if lost else "holds", text, value=seen - worth.mean))
     return found
@@ -197,7 +199,7 @@ def attributed(norm: Contender, known: Attribution, lengths: bool) -> list[Findi
     elif left is None or known.proxy is None:
         found.append(finding("R401", "skipped", "no other explanation could be tested"))
     else:
-        text = f"on top of {known.proxy.name} it adds {left.estimate:+.4f}"
+        text = f"on top of {known.proxy.name} the norm adds {left.estimate:+.4f}"
         status: Status = "holds" if left.estimate.above_zero else "fails"
         worth = left.estimate
         found.append(finding("R401", status, text, value=worth.mean, interval=(worth.low, worth.high)))

@@ -19,7 +19,7 @@ def show(report: Report, console: Console, *, report_file: str | None = None) ->
     console.print(
         Text.assemble(
             ("radii audit", "bold"),
-            f" · {printable(data.docs)} × {printable(data.queries)}   {data.n_docs:,} documents · ",
+            f" · {_source(data.docs)} × {_source(data.queries)}   {data.n_docs:,} documents · ",
             f"{data.n_judged:,} judged queries · {data.dim} dims",
         )
     )
@@ -38,10 +38,7 @@ def show(report: Report, console: Console, *, report_file: str | None = None) ->
         grid.add_row("Arms", _arms(report))
     caveats = [f for f in report.findings if f.status in ("fails", "skipped")]
     if caveats:
-        lines = [
-            Text.assemble(f"{f.title}: ", (f.status, "bold"), f", {f.meaning}. ", (f"[{f.code}]", "dim"))
-            for f in caveats
-        ]
+        lines = [Text.assemble(f"{printable(f.meaning)}. ", (f"[{f.code}]", "dim")) for f in caveats]
         grid.add_row("Caveats", Text("\n").join(lines))
     measured = (
         f"{how.metric}, γ ∈ [{how.gamma_range[0]:g}, {how.gamma_range[1]:g}], {how.repeats} × {how.folds} "
@@ -59,7 +56,18 @@ def _norms(report: Report) -> Text:
         f"{title}: {', '.join(_name(d) for d in documents[:3])}."
         for title, documents in (("Longest", norms.longest), ("Shortest", norms.shortest))
     ]
-    return Text(f"mean {norms.mean:.3g}, sd of log {norms.sd_log:.2g}. {' '.join(names)}")
+    text = f"mean {norms.mean:.3g}, sd of log {norms.sd_log:.2g}. {' '.join(names)}"
+    known = [s for s in report.signals if s.with_norm.estimate is not None]
+    if known:
+        known.sort(key=lambda s: -abs(s.with_norm.estimate or 0.0))
+        goes = ", ".join(f"{printable(s.name)} ρ {s.with_norm.estimate:+.2f}" for s in known[:4])
+        text += f" Go with {goes}."
+    return Text(text)
+
+
+def _source(name: str) -> str:
+    """A file by its name; whatever else it is by itself."""
+    return printable(name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
 
 
 def _name(document: Document) -> str:

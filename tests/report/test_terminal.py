@@ -68,7 +68,7 @@ def test_verdict_arms_and_caveats_are_complete_at_every_width(case, width):
     for found in report.findings:
         caveat = found.status in ("fails", "skipped")
         assert (f"[{found.code}]" in told) == caveat
-        assert (f"{found.title}:{found.status},{found.meaning}".replace(" ", "") in joined) == caveat
+        assert (f"{found.meaning}.[{found.code}]".replace(" ", "") in joined) == caveat
 
 
 HOSTILE = ["[bold]loud[/bold]", "\x1b[31mred\x1b[0m", "two\nlines", "tab\t\x07bell", ":boom:", "[/]", "‮right"]

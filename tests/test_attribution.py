@@ -1,0 +1,98 @@
+"""Whose gain it is: the demo against prototype figures, and norms that stand for something else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import radii
+from radii.data import demo
+from radii.data.texts import Texts, read_texts
+from radii.errors import InputError
+from radii.evidence.holdout import Protocol
+from tests.planted import long_distractors, random_corpus
+
+QUICK = Protocol(repeats=3, resamples=999)
+
+
+@pytest.fixture(scope="module")
+def demo_report():
+    files = demo.paths()
+    vectors = radii.load(files.vectors)
+    return radii.audit(
+        vectors, vectors, files.qrels, texts=read_texts(files.texts), exclude_self=True, protocol=QUICK
+    )
+
+
+# Prototypes apart from this code, on the same task: gain over cosine and, where known, its standard error.
+PROTOTYPE = {
+    "norm exponent": 0.020,
+    "CSLS": 0.032,
+    "hub penalty": 0.032,
+    "mean-centring": 0.030,
+    "centrality": 0.026,
+}
+
+
+@pytest.mark.parametrize("name", PROTOTYPE)
+def test_the_demo_gains_what_prototypes_gained(demo_report, name):
+    [arm] = [a for a in demo_report.arms if a.name == name]
+    assert arm.gain == pytest.approx(PROTOTYPE[name], abs=2 * 0.004)
+    assert arm.gain_ci[0] > 0
+
+
+def test_the_demo_is_a_proxy_of_hubness(demo_report):
+    verdict, advice = demo_report.verdict, demo_report.recommendation
+    assert (verdict.label, verdict.proxy) == ("proxy", "hubness")
+    assert verdict.gain_ci[0] > 0
+    assert verdict.beyond_ci[0] <= 0
+    assert abs(verdict.beyond) < 0.003
+    assert advice.method == "hub penalty"
+    assert advice.gain_ci[0] > 0
+    assert advice.gain > verdict.gain
+    assert advice.servable
+
+
+def test_the_demo_norm_goes_with_centrality(demo_report):
+    signals = {s.name: s for s in demo_report.signals}
+    assert signals["centrality"].with_norm.estimate == pytest.approx(0.92, abs=0.02)
+    assert abs(signals["length"].with_norm.estimate) < 0.15
+    assert demo_report.norm_explained.estimate > 0.7
+
+
+def test_a_norm_that_is_a_column_is_named_after_it():
+    """The distractors are long *because* of a column: with the column known, nothing of the norm is left."""
+    docs, queries, qrels = long_distractors(60)
+    popularity = docs.norms**1.5
+    report = radii.audit(
+        docs, queries, qrels, metric="RR@10", signals={"popularity": popularity}, protocol=QUICK
+    )
+    assert (report.verdict.label, report.verdict.proxy) == ("proxy", "popularity")
+    unknown = radii.audit(docs, queries, qrels, metric="RR@10", protocol=QUICK)
+    assert unknown.verdict.label == "discount"
+
+
+def test_length_and_rarity_need_a_text_for_every_document():
+    docs, queries, qrels = random_corpus()
+    docs = radii.Embeddings.of(docs)
+    texts = Texts(list(docs.ids), [f"word{i % 7} " * (1 + i % 5) for i in range(len(docs))], "texts")
+    names = {s.name for s in radii.audit(docs, queries, qrels, texts=texts, protocol=QUICK).signals}
+    assert names == {"centrality", "length", "rarity"}
+    some = Texts(texts.ids[1:], texts.texts[1:], "texts")
+    report = radii.audit(docs, queries, qrels, texts=some, protocol=QUICK)
+    assert {s.name for s in report.signals} == {"centrality"}
+    assert {f.code: f.status for f in report.findings}["R402"] == "skipped"
+
+
+def test_the_advice_is_cosine_where_nothing_gains():
+    report = radii.audit(*random_corpus(), protocol=QUICK)
+    assert report.recommendation.method == "cosine"
+    assert report.recommendation.parameters == {}
+
+
+@pytest.mark.parametrize("column", [[1.0], np.full(60, np.nan)])
+def test_a_signal_must_be_one_number_per_document(column, refused):
+    docs, queries, qrels = random_corpus()
+    refused(lambda: radii.audit(docs, queries, qrels, signals={"age": np.array(column)}), "age", "60")
+    with pytest.raises(InputError):
+        radii.audit(docs, queries, qrels, signals={"age": np.array(column)})
