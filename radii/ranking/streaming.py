@@ -62,11 +62,11 @@ class Arm:
             middle = min(float(np.min(some)) for some in at_nodes) - 1.5
         step = (nodes[1] - nodes[0]) * family.slope if len(nodes) > 1 else np.zeros(len(family.slope))
         weight = np.stack((at_nodes[0] - middle, step), axis=1)
-        highest = np.full((len(nodes), segments), -np.inf)
+        order = np.argsort(self.bins, kind="stable")
+        filled, starts = np.unique(self.bins[order], return_index=True)
+        highest = np.zeros((len(nodes), segments))  # an empty segment never meets a document
         for most, moved in zip(highest, at_nodes, strict=True):
-            np.maximum.at(most, self.bins, moved - middle)
-        # An empty segment never meets a document; any number serves.
-        highest[np.isinf(highest)] = 0.0
+            most[filled] = np.maximum.reduceat(moved[order], starts) - middle
         if family.additive:
             self.weight, self.relief = weight.astype(np.float32), (-highest - 1e-5).astype(np.float32)
             self.lowest = -2.0

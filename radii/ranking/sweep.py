@@ -74,7 +74,8 @@ def rank_changes(lines: Lines, entries: Ints, bounds: Ints, gamma_range: tuple[f
         gammas.append(meet[passing])
         changes.append(np.where(is_above[passing], -1, 1))
     start, document, gamma, change = map(np.concatenate, (starts, documents, gammas, changes))
-    order = np.lexsort((gamma, document))
+    order = np.argsort(gamma)
+    order = order[np.argsort(document[order], kind="stable")]
     document, gamma, change = document[order], gamma[order], change[order]
     # Running sums within each document: the sum over all, less what came before its first change.
     total = np.cumsum(change)
