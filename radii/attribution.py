@@ -27,6 +27,7 @@ from radii.evidence.arms import (
 )
 from radii.evidence.intervals import Estimate
 from radii.signals.centrality import centrality
+from radii.signals.hubness import Hubness, summarise
 from radii.signals.length import tokens
 from radii.signals.rarity import mean_idf
 from radii.signals.relations import (
@@ -66,6 +67,8 @@ class Attribution:
     Attributes
     ----------
     signals : list of Signal
+    hubness : Hubness or None
+        Of the k-occurrence under cosine.
     explained : Relation or None
         Share of the variance of log norm that the other signals predict.
     arms : list of Contender
@@ -81,6 +84,7 @@ class Attribution:
     """
 
     signals: list[Signal]
+    hubness: Hubness | None
     explained: Relation | None
     arms: list[Contender]
     beyond: Contender | None
@@ -166,17 +170,24 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
             known["hub penalty"] = question.penalties.hub.mean(axis=0)
         beyond = field.beyond(proxy, np.exp(residuals(np.log(docs.norms), known, question.seed)))
     best, honest = honest_best(field, [norm, *others])
-    related, explained = _related(docs.norms, signals, question.seed)
-    return Attribution(related, explained, arms, beyond, proxy, best, honest)
+    shown = dict(signals)
+    if field.occurrence is not None and np.ptp(field.occurrence) > 0:
+        shown["k-occurrence"] = field.occurrence
+    related = _related(docs.norms, shown, question.seed)
+    few = not signals or len(docs) < 20
+    explained = None if few else variance_explained(np.log(docs.norms), signals, question.seed)
+    hubs = None if field.occurrence is None else summarise(field.occurrence)
+    return Attribution(related, hubs, explained, arms, beyond, proxy, best, honest)
 
 
-def _related(norms: Floats, signals: Mapping[str, Floats], seed: int) -> tuple[list[Signal], Relation | None]:
+def _related(norms: Floats, signals: Mapping[str, Floats], seed: int) -> list[Signal]:
+    """How each signal goes with the norm, by itself and with all others held fixed."""
     if not signals or len(norms) < 20:
-        return [], None
+        return []
     plain = spearman_matrix({"norm": norms, **signals}, seed)
     found = []
     for name, values in signals.items():
         rest = [other for key, other in signals.items() if key != name]
         partial = partial_spearman(norms, values, rest, seed) if rest else None
         found.append(Signal(name, plain["norm", name], partial))
-    return found, variance_explained(np.log(norms), signals, seed)
+    return found

@@ -9,6 +9,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,19 @@ from radii.findings import (
 from radii.ranking.metrics import Metric
 from radii.ranking.path import MetricPath, check_same_dim
 from radii.ranking.steps import Curves
-from radii.result import Arm, Correlation, Data, Document, How, Norms, Path, Provenance, Report, Signal
+from radii.result import (
+    Arm,
+    Correlation,
+    Data,
+    Document,
+    How,
+    Hubness,
+    Norms,
+    Path,
+    Provenance,
+    Report,
+    Signal,
+)
 from radii.signals.norm import NormSummary, summarise
 from radii.signals.relations import Relation
 from radii.verdict import FEWEST_QUERIES, decide, recommend, without_judgements
@@ -152,6 +165,7 @@ def audit(
             )
             for s in (known.signals if known is not None else [])
         ],
+        hubness=Hubness(**asdict(known.hubness)) if known is not None and known.hubness else None,
         norm_explained=_correlation(known.explained) if known is not None and known.explained else None,
         how=How(
             metric=str(wanted),

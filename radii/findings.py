@@ -70,7 +70,15 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Most of the norm's variance is its own",
         "Read the norm as a stand-in for the signals that predict it.",
     ),
+    "R404": (
+        "No few documents crowd the first ranks",
+        "Try a hub penalty, CSLS or mean-centring: the recommendation says whether one gains.",
+    ),
 }
+
+
+# Above this the k-occurrence is called strongly skewed: Radovanović et al. (2010), JMLR 11:2487-2531.
+_SKEWED = 1.4
 
 
 def finding(
@@ -193,6 +201,7 @@ def evidence(main: Contender, arms: list[Arm], steps: MetricPath, low: float, hi
 def attributed(norm: Contender, known: Attribution, lengths: bool) -> list[Finding]:
     """R401 to R403: whose gain it is."""
     found = []
+    status: Status
     left = known.beyond
     if not norm.estimate.above_zero:
         found.append(finding("R401", "not applicable", "there is no gain to attribute"))
@@ -200,7 +209,7 @@ def attributed(norm: Contender, known: Attribution, lengths: bool) -> list[Findi
         found.append(finding("R401", "skipped", "no other explanation could be tested"))
     else:
         text = f"on top of {known.proxy.name} the norm adds {left.estimate:+.4f}"
-        status: Status = "holds" if left.estimate.above_zero else "fails"
+        status = "holds" if left.estimate.above_zero else "fails"
         worth = left.estimate
         found.append(finding("R401", status, text, value=worth.mean, interval=(worth.low, worth.high)))
     if lengths:
@@ -214,4 +223,14 @@ def attributed(norm: Contender, known: Attribution, lengths: bool) -> list[Findi
         names = ", ".join(s.name for s in known.signals)
         text = f"{names} predict {explained:.0%} of the variance of log norm"
         found.append(finding("R403", "fails" if explained > 0.5 else "holds", text, value=explained))
+    hubs = known.hubness
+    if hubs is None:
+        found.append(finding("R404", "not applicable", "every list holds most of the corpus"))
+    else:
+        text = (
+            f"{hubs.hubs} documents appear more than twice as often as expected, one {hubs.largest:.0f} "
+            f"times, {hubs.antihubs} never: skewness {hubs.skewness:.1f}"
+        )
+        status = "fails" if hubs.skewness > _SKEWED else "holds"
+        found.append(finding("R404", status, text, value=hubs.skewness))
     return found

@@ -116,6 +116,17 @@ class Signal(Part):
     partial: Correlation | None = Field(description="The same with all other signals held fixed.")
 
 
+class Hubness(Part):
+    """How unequally documents appear in the first ten (or k, if that is less) of the queries, by cosine."""
+
+    skewness: float = Field(description="Of the k-occurrence; far above 0 means a few hubs.")
+    robin_hood: float = Field(description="Share of appearances to move for all to be equal.")
+    hubs: int = Field(description="Documents that appear more than twice as often as expected.")
+    antihubs: int = Field(description="Documents that never appear.")
+    expected: float = Field(description="Mean k-occurrence.")
+    largest: float = Field(description="k-occurrence of the largest hub.")
+
+
 class Recommendation(Part):
     """How to rank: the best of all arms and rivals, if any gains."""
 
@@ -179,6 +190,7 @@ class Report(Part):
     path: Path | None = Field(description="None without judgements.")
     arms: list[Arm]
     signals: list[Signal] = Field(description="How other signals go with the norm.")
+    hubness: Hubness | None = Field(description="None without judgements, or where lists hold everything.")
     norm_explained: Correlation | None = Field(
         description="Held-out share of the variance of log norm that the other signals predict."
     )

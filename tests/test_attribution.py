@@ -57,6 +57,8 @@ def test_the_demo_norm_goes_with_centrality(demo_report):
     signals = {s.name: s for s in demo_report.signals}
     assert signals["centrality"].with_norm.estimate == pytest.approx(0.92, abs=0.02)
     assert abs(signals["length"].with_norm.estimate) < 0.15
+    assert signals["k-occurrence"].with_norm.estimate == pytest.approx(0.68, abs=0.02)
+    assert demo_report.hubness.skewness == pytest.approx(6.8, abs=0.1)
     assert demo_report.norm_explained.estimate > 0.7
 
 
@@ -77,10 +79,10 @@ def test_length_and_rarity_need_a_text_for_every_document():
     docs = radii.Embeddings.of(docs)
     texts = Texts(list(docs.ids), [f"word{i % 7} " * (1 + i % 5) for i in range(len(docs))], "texts")
     names = {s.name for s in radii.audit(docs, queries, qrels, texts=texts, protocol=QUICK).signals}
-    assert names == {"centrality", "length", "rarity"}
+    assert names == {"centrality", "length", "rarity", "k-occurrence"}
     some = Texts(texts.ids[1:], texts.texts[1:], "texts")
     report = radii.audit(docs, queries, qrels, texts=some, protocol=QUICK)
-    assert {s.name for s in report.signals} == {"centrality"}
+    assert {s.name for s in report.signals} == {"centrality", "k-occurrence"}
     assert {f.code: f.status for f in report.findings}["R402"] == "skipped"
 
 

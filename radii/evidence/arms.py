@@ -15,12 +15,13 @@ import numpy as np
 from radii.data.embeddings import Embeddings, Floats
 from radii.evidence.holdout import Protocol, held_out
 from radii.evidence.intervals import Estimate, estimate
-from radii.evidence.rivals import Pair, Penalties, bank_penalties
+from radii.evidence.rivals import NEIGHBOURS, Pair, Penalties, bank_penalties
 from radii.ranking.family import Family
 from radii.ranking.metrics import Metric
 from radii.ranking.path import ExponentPath, Grades, MetricPath, exponent_paths
 from radii.ranking.score import Ints
 from radii.ranking.steps import Curves
+from radii.signals.hubness import k_occurrence
 
 BANK_FOLDS = 5
 NORM, RESIDUAL = "norm", "norm, rest regressed out"  # the two signals that are the norm's own
@@ -151,12 +152,19 @@ class Field:
     banked : bool
         Whether to ask the query bank too: the documents are then read once per bank fold, and the products
         add up to one.
+
+    Attributes
+    ----------
+    occurrence : (n_docs,) float64, optional
+        In how many queries' first ten (or k, if that is less) each document is under cosine: its
+        k-occurrence. It describes; no arm is made of it, since the queries being judged have a part in it.
     """
 
     def __init__(self, question: Question, signals: Mapping[str, Floats], *, banked: bool) -> None:
         self.question, self.signals, self.banked = question, signals, banked
         self.ids: list[str] = []
         self.path_of: dict[str, ExponentPath] = {}
+        paths: list[ExponentPath] = []
         pieces: dict[str, list[Curves]] = {}
         shared = {name: Family.power(values) for name, values in signals.items()}
         for part, rows in enumerate(self.parts()):
@@ -167,10 +175,12 @@ class Field:
             path, steps = found[NORM]
             self.ids += steps.ids
             self.path_of |= dict.fromkeys(steps.ids, path)
+            paths.append(path)
             for name, (_, one) in found.items():
                 pieces.setdefault(name, []).append(one.curves)
         if not self.ids:  # let the metric say why
             question.paths(question.docs, question.queries, {NORM: shared[NORM]})
+        self.occurrence = _occurrence(paths, question)
         # In the order of the queries, so that no sum depends on how they were dealt.
         order = np.argsort([question.queries.rows[name] for name in self.ids])
         self.ids = [self.ids[at] for at in order]
@@ -294,6 +304,15 @@ class Field:
         at = {query: row for row, query in enumerate(ids)}
         gains = found.gains[[at[query] for query in self.ids]]
         return Contender(f"norm beyond {base.name}", NORM, found.gamma, gains, found.estimate, found.chosen)
+
+
+def _occurrence(paths: list[ExponentPath], question: Question) -> Floats | None:
+    """In how many queries' first ranks each document is; None where lists hold most of the corpus."""
+    depth = min(question.metric.k, NEIGHBOURS)
+    tops = [path.top(row, 0.0)[:depth] for path in paths for row in range(len(path.queries))]
+    if any(len(top) < depth for top in tops) or len(question.docs) <= 2 * depth:
+        return None
+    return k_occurrence(np.stack(tops), len(question.docs))
 
 
 def _extended(some: Embeddings, column: Floats) -> Embeddings:
