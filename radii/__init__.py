@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from radii.auditing import audit
     from radii.data.embeddings import Embeddings
     from radii.data.vectors import load
+    from radii.dynamics.stationary import stationary_norm
     from radii.errors import InputError, MissingExtraError, NumericalError, RadiiError
     from radii.ranking.path import ExponentPath, exponent_path
     from radii.result import Report
@@ -31,6 +32,7 @@ _HOMES = {
     "Embeddings": "radii.data.embeddings",
     "ExponentPath": "radii.ranking.path",
     "Report": "radii.result",
+    "stationary_norm": "radii.dynamics.stationary",
     "RadiiError": "radii.errors",
     "InputError": "radii.errors",
     "NumericalError": "radii.errors",
@@ -49,6 +51,7 @@ __all__ = [
     "audit",
     "exponent_path",
     "load",
+    "stationary_norm",
 ]
 
 
