@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from radii.data.vectors import load
     from radii.dynamics.stationary import stationary_norm
     from radii.errors import InputError, MissingExtraError, NumericalError, RadiiError
+    from radii.probing.run import probe
     from radii.ranking.path import ExponentPath, exponent_path
     from radii.result import Report
 
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "audit": "radii.auditing",
     "load": "radii.data.vectors",
+    "probe": "radii.probing.run",
     "exponent_path": "radii.ranking.path",
     "Embeddings": "radii.data.embeddings",
     "ExponentPath": "radii.ranking.path",
@@ -51,6 +53,7 @@ __all__ = [
     "audit",
     "exponent_path",
     "load",
+    "probe",
     "stationary_norm",
 ]
 
