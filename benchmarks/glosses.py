@@ -25,18 +25,37 @@ def load() -> tuple[np.ndarray, np.ndarray, dict[str, dict[str, int]]]:
     return np.load(CACHE / "docs.npy", mmap_mode="r"), np.load(CACHE / "queries.npy"), qrels
 
 
-def _build() -> None:
-    from radii.data.encode import encode
+def source() -> Path:
+    """Where WordNet's nouns lie, or should."""
+    return Path(os.environ.get("RADII_WORDNET", "/usr/share/wordnet")) / "data.noun"
 
-    source = Path(os.environ.get("RADII_WORDNET", "/usr/share/wordnet")) / "data.noun"
-    if not source.exists():
-        sys.exit(f"{source} is missing: apt-get install wordnet-base, or set RADII_WORDNET")
+
+def read() -> tuple[list[str], list[str]]:
+    """82,115 first lemmas and their glosses, in the order of the file."""
+    if not source().exists():
+        sys.exit(f"{source()} is missing: apt-get install wordnet-base, or set RADII_WORDNET")
     lemmas, glosses = [], []
-    for line in source.read_text(encoding="utf-8").splitlines():
+    for line in source().read_text(encoding="utf-8").splitlines():
         if not line.startswith("  "):  # the licence
             head, gloss = line.split("|", 1)
             lemmas.append(head.split()[4].replace("_", " "))
             glosses.append(gloss.strip())
+    return lemmas, glosses
+
+
+def probe_material(
+    seed: int, n_inputs: int = 256, n_pairs: int = 768
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Glosses to probe, and (lemma, gloss) pairs of other synsets."""
+    lemmas, glosses = read()
+    rows = np.random.default_rng(seed).permutation(len(glosses))
+    return [glosses[row] for row in rows[:256]], [(lemmas[row], glosses[row]) for row in rows[256:1024]]
+
+
+def _build() -> None:
+    from radii.data.encode import encode
+
+    lemmas, glosses = read()
     rows = np.sort(np.random.default_rng(0).choice(len(glosses), N_QUERIES, replace=False))
     CACHE.mkdir(parents=True, exist_ok=True)
     print(f"embedding {len(glosses):,} glosses into {CACHE}", flush=True)
