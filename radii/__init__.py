@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from radii.data.vectors import load
     from radii.dynamics.stationary import stationary_norm
     from radii.errors import InputError, MissingExtraError, NumericalError, RadiiError
+    from radii.probing.monitoring import monitor
     from radii.probing.run import probe
     from radii.ranking.path import ExponentPath, exponent_path
     from radii.result import Report
@@ -30,6 +31,7 @@ _HOMES = {
     "audit": "radii.auditing",
     "load": "radii.data.vectors",
     "probe": "radii.probing.run",
+    "monitor": "radii.probing.monitoring",
     "exponent_path": "radii.ranking.path",
     "Embeddings": "radii.data.embeddings",
     "ExponentPath": "radii.ranking.path",
@@ -53,6 +55,7 @@ __all__ = [
     "audit",
     "exponent_path",
     "load",
+    "monitor",
     "probe",
     "stationary_norm",
 ]

@@ -125,22 +125,31 @@ def held(adapters: Sequence[Adapter], parameters: Mapping[str, Any]) -> Iterator
     Afterwards every mode, gradient flag and parameter is as it was: also a second net under `moved`, should
     an interrupt arrive while that puts back.
     """
-    modules = [module for adapter in adapters for module in adapter.module.modules()]
     every = [parameter for adapter in adapters for parameter in adapter.module.parameters()]
-    modes = [module.training for module in modules]
     flags = [parameter.requires_grad for parameter in every]
     own = [parameter.data for parameter in every]
     chosen = {id(parameter) for parameter in parameters.values()}
     try:
-        for module in modules:
-            module.training = False
         for parameter in every:
             parameter.requires_grad_(id(parameter) in chosen)
-        yield
+        with evaluating(adapters):
+            yield
     finally:
         _put_back(every, own)
         for parameter, flag in zip(every, flags, strict=True):
             parameter.requires_grad_(flag)
+
+
+@contextmanager
+def evaluating(adapters: Sequence[Adapter]) -> Iterator[None]:
+    """Every module in evaluation mode inside the block, and in its own mode afterwards."""
+    modules = [module for adapter in adapters for module in adapter.module.modules()]
+    modes = [module.training for module in modules]
+    try:
+        for module in modules:
+            module.training = False
+        yield
+    finally:
         for module, mode in zip(modules, modes, strict=True):
             module.training = mode
 

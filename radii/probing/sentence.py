@@ -24,15 +24,20 @@ def load_sentence_transformer(model: StrPath, device: str | None = None) -> Adap
     return sentence_transformer(encoder.model, encoder.name)
 
 
-def sentence_transformer(model: Any, name: str = "sentence-transformers model") -> Adapter:
+def sentence_transformer(
+    model: Any, name: str = "sentence-transformers model", *, before_normalize: bool = False
+) -> Adapter:
     """Adapter of a loaded SentenceTransformer whose Normalize is already off; texts are its items.
 
-    The model's default prompt is put before every text, as its own `encode` does. The known head is the last
-    Dense layer without activation, or else the last layer norm.
+    With `before_normalize` the vectors are those that go into a final Normalize, which the model keeps: for a
+    model in training. The model's default prompt is put before every text, as its own `encode` does. The
+    known head is the last Dense layer without activation, or else the last layer norm.
 
     Raises InputError on a model that normalises, or that pools without its own prompt.
     """
     modules = list(model)
+    while before_normalize and type(modules[-1]).__name__ == "Normalize":
+        modules.pop()
     if any(type(module).__name__ == "Normalize" for module in modules):
         raise InputError(
             "a Normalize module",
@@ -54,7 +59,10 @@ def sentence_transformer(model: Any, name: str = "sentence-transformers model") 
         return {key: v.to(model.device) if hasattr(v, "to") else v for key, v in features.items()}
 
     def embed(batch: Batch) -> Tensor:
-        return model(dict(batch))["sentence_embedding"]
+        features = dict(batch)
+        for module in modules:
+            features = module(features)
+        return features["sentence_embedding"]
 
     def states(batch: Batch) -> tuple[Tensor, Tensor, Any]:
         features = modules[0](dict(batch))
