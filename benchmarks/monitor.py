@@ -39,7 +39,9 @@ def main() -> None:
         optimizer.step()
         watch.step()
     training = time.perf_counter() - began - watch.seconds
-    print(f"{every} steps of training {training:.1f} s, the monitor {watch.seconds:.2f} s: {watch.records[-1]}")
+    print(
+        f"{every} steps of training {training:.1f} s, the monitor {watch.seconds:.2f} s: {watch.records[-1]}"
+    )
     share = watch.seconds / (training * EVERY / every)
     judge([Claim(f"monitor / training, every {EVERY} steps", share, 0.05, 0.05)])
 

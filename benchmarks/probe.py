@@ -38,7 +38,7 @@ class Job:
         self.encoder = load_sentence_transformer(MODEL, "cpu")
         self.texts, self.pairs = glosses.probe_material(0)
         self.parameters = choose_parameters([self.encoder], "all")
-        self.seconds = {"floor": 0.0, "probe": 0.0}  # of processor time, the last run of each
+        self.seconds: dict[str, list[float]] = {"floor": [], "probe": []}  # of processor time
 
     def floor(self, batches: int = BATCHES) -> None:
         began = time.process_time()
@@ -52,12 +52,12 @@ class Job:
                 found = torch.autograd.grad(loss(*views), list(self.parameters.values()), allow_unused=True)
                 del found, views
                 inputs.vectors()
-        self.seconds["floor"] = time.process_time() - began
+        self.seconds["floor"].append(time.process_time() - began)
 
     def probe(self, batches: int = BATCHES) -> None:
         began = time.process_time()
         probe(self.encoder, self.pairs, self.texts, batches=batches, batch_size=SIZE)
-        self.seconds["probe"] = time.process_time() - began
+        self.seconds["probe"].append(time.process_time() - began)
 
 
 def anonymous() -> float:
@@ -104,10 +104,11 @@ def main() -> None:
     if "--memory" not in sys.argv:
         job = Job()
         job.probe(4)  # warms what is compiled on first use
+        job.seconds["probe"].clear()
         best = side_by_side(REPEATS, floor=job.floor, probe=job.probe)
         print("seconds: " + ", ".join(f"{name} {seconds:.1f}" for name, seconds in best.items()))
-        ratio = job.seconds["probe"] / job.seconds["floor"]
-        print(f"processor time, of the last run of each: {ratio:.3f} times the floor's")
+        ratio = min(job.seconds["probe"]) / min(job.seconds["floor"])
+        print(f"in processor time, which a busy machine disturbs less: {ratio:.3f}")
         claims.append(Claim("probe / floor", best["probe"] / best["floor"], 1.15, 1.15))
     judge(claims)
 

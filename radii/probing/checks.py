@@ -48,25 +48,28 @@ class Exponent:
     reason: str
 
 
-def exponent(encoder: Adapter, sample: Inputs, displaced: Floats, again: Callable[[], Floats]) -> Exponent:
+def exponent(
+    encoder: Adapter, sample: Inputs, start: Floats, displaced: Floats, again: Callable[[Floats], Floats]
+) -> Exponent:
     """Measure p by repeating steps with the head scaled: p = −log(‖Δz(2)‖ / ‖Δz(1)‖) / log 2.
 
-    `displaced` holds (batches, n, dim) displacements of the sample at the model as it is, and `again` gives
-    the same of the scaled model. ‖·‖ is the root of the mean square over batches.
+    `start` holds the (n, dim) vectors of the sample and `displaced` their (batches, n, dim) displacements, at
+    the model as it is; `again` gives the displacements of the scaled model from the vectors of that. ‖·‖ is
+    the root of the mean square over batches.
     """
     named = dict(encoder.module.named_parameters())
     head = [named[name] for name in encoder.head]
     if not head:
         return Exponent(None, None, "the adapter names no head to scale")
     torch = require_torch()
-    start = sample.vectors()
     with torch.no_grad():
         values = [parameter.data * HEAD_SCALE for parameter in head]
     with moved(head, values):
-        off = np.abs(sample.vectors() - HEAD_SCALE * start).max() / np.abs(start).max()
+        there = sample.vectors()
+        off = np.abs(there - HEAD_SCALE * start).max() / np.abs(start).max()
         if off > 1e-3:
             return Exponent(None, None, f"vectors do not scale with the head: off by {off:.2g}")
-        scaled = again()
+        scaled = again(there)
     before, after = (np.sqrt((d**2).sum(axis=2).mean(axis=0)) for d in (displaced, scaled))
     moving = (before > 0) & (after > 0)
     if not moving.any():

@@ -98,7 +98,9 @@ class Moments:
         places = np.asarray(reached, dtype=np.float64)
         norms = np.linalg.norm(places, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or not norms.all():
-            raise NumericalError("a virtual step led to a vector that is zero or not finite: lower the rate")
+            raise NumericalError(
+                "a virtual step led to a vector that is zero or not finite: lower the rate, check the weights"
+            )
         delta = places - self.vectors
         turn = places / norms - self.directions
         group = self.batches % len(self._count)

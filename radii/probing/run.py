@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]  # (minibatches done, minibatches allowed)
 RELATIVE_STEP = 0.01  # of the norm: first order to about 1 %, far above the rounding of float32
 WARM_UP = 8  # minibatches whose mean g² is AdamW's second moment
 CHECK_EVERY = 4  # minibatches between two looks at `until`
-_SAMPLE = 32  # inputs of the exponent and of the token check
+_SAMPLE = 32  # inputs of the exponent, and four times those of the token check
 
 
 def probe(
@@ -150,8 +150,8 @@ def _steps(
     if moments is None or eta is None:  # a protocol has four minibatches or more
         raise InputError("no minibatch", where="pairs", fix="give more pairs")
     sample = Inputs(surrogate.encoder, [inputs.items[row] for row in rows], how.embed_batch)
-    power = _power(surrogate, sample, first, warm, eta, how.optimizer)
-    turn = token_turn(surrogate.encoder, sample.items)
+    power = _power(surrogate, sample, start[rows], first, warm, eta, how.optimizer)
+    turn = token_turn(surrogate.encoder, sample.items[::4])
     radial = radial_share(surrogate.radial, surrogate.total)
     return Collected(moments, alpha, power, turn, radial, stopped)
 
@@ -183,6 +183,7 @@ def _warmed(surrogate: Surrogate, warm: Sequence[list[Pair]], optimizer: str) ->
 def _power(
     surrogate: Surrogate,
     sample: Inputs,
+    start: Floats,
     first: Sequence[tuple[list[Pair], Floats]],
     warm: Sequence[list[Pair]],
     eta: float,
@@ -192,14 +193,14 @@ def _power(
         return Exponent(None, None, "not asked for")
     kept = surrogate.radial, surrogate.total
 
-    def again() -> Floats:
-        way, start, found = _warmed(surrogate, warm, optimizer), sample.vectors(), []
+    def again(there: Floats) -> Floats:
+        way, found = _warmed(surrogate, warm, optimizer), []
         for number, (batch, _) in enumerate(first):
             steps = way.displacements(surrogate.gradients(batch, number), eta)
-            found.append(surrogate.reach(steps, sample) - start)
+            found.append(surrogate.reach(steps, sample) - there)
         return np.array(found)
 
-    power = exponent(surrogate.encoder, sample, np.array([delta for _, delta in first]), again)
+    power = exponent(surrogate.encoder, sample, start, np.array([delta for _, delta in first]), again)
     surrogate.radial, surrogate.total = kept  # of the model as it is
     return power
 
