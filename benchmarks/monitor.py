@@ -2,7 +2,7 @@
 
     python benchmarks/monitor.py [--quick]
 
-all-MiniLM-L6-v2 on pairs of WordNet lemmas and glosses, 32 a batch, AdamW, all parameters, 64 glosses watched.
+all-MiniLM-L6-v2 on pairs of WordNet lemmas and glosses, 32 a batch, AdamW, all parameters, 64 watched.
 The monitor times itself; everything else of the loop is training. --quick watches every 20 steps for 20 steps
 and scales the cost to the default period.
 """
