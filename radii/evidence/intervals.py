@@ -47,10 +47,13 @@ class Estimate:
         return f"{format(self.mean, spec)} ({self.level * 100:g} % {low} … {high})"
 
 
-def estimate(differences: Floats, seed: int, *, level: float = 0.95, resamples: int = 9999) -> Estimate:
+def estimate(
+    differences: Floats, seed: int, *, level: float = 0.95, resamples: int = 9999, stretch: float = 1.0
+) -> Estimate:
     """Mean of (n_queries,) paired differences, BCa bootstrap interval, sign-flip permutation p-value.
 
-    Raises InputError on fewer than two queries.
+    `stretch` ≥ 1 moves both ends of the interval away from the mean by that factor: for spread that the
+    differences at hand cannot show. Raises InputError on fewer than two queries.
 
     Source: Efron (1987), doi:10.1080/01621459.1987.10478410, for the interval; Phipson and Smyth (2010),
     doi:10.2202/1544-6115.1585, for (1 + b) / (1 + m).
@@ -67,9 +70,8 @@ def estimate(differences: Floats, seed: int, *, level: float = 0.95, resamples: 
     interval = stats.bootstrap(
         (differences,), np.mean, n_resamples=resamples, confidence_level=level, batch=batch, rng=rng
     ).confidence_interval
-    return Estimate(
-        mean, float(interval.low), float(interval.high), sign_flip_p(differences, rng, resamples), n, level
-    )
+    low, high = (mean + stretch * (float(end) - mean) for end in (interval.low, interval.high))
+    return Estimate(mean, low, high, sign_flip_p(differences, rng, resamples), n, level)
 
 
 def sign_flip_p(differences: Floats, rng: np.random.Generator, resamples: int) -> float:

@@ -14,7 +14,7 @@ from rich.console import Console
 import radii
 from radii.data.embeddings import Embeddings
 from radii.report.terminal import show, sparkline
-from tests.planted import FAST, long_distractors, random_corpus, unit, unrelated_norms
+from tests.planted import FAST, FLIP, long_distractors, random_corpus, unit, unrelated_norms
 
 
 def printed(report, width=80, **console) -> str:
@@ -37,7 +37,7 @@ def test_the_answer_is_there_with_its_numbers(discount):
     low, high = discount.verdict.gain_ci
     assert "80 documents · 40 judged queries · 80 dims" in text
     assert "Verdict discount: Discounting long vectors helps" in text
-    assert "γ = -0.58 takes RR@10 from 0.750 to 1.000" in text
+    assert f"γ = {-FLIP - 0.1:.2f} takes RR@10 from 0.750 to 1.000" in text
     assert f"+0.250 (95 % {low:+.3f} … {high:+.3f}), 40 queries" in text
     assert "inner product 0.500 · cosine 0.750 · best 1.000" in text
     assert "out/report.json" in text
