@@ -20,9 +20,11 @@ from radii.data.embeddings import Embeddings, Floats
 from radii.data.qrels import as_qrels, usable_qrels
 from radii.data.texts import Texts
 from radii.errors import InputError, shown
-from radii.evidence.arms import Contender, Field, Question
+from radii.evidence.arms import Contender
+from radii.evidence.field import Field
 from radii.evidence.holdout import Protocol
 from radii.evidence.intervals import queries_needed
+from radii.evidence.question import Question
 from radii.findings import (
     agrees,
     all_judged,
@@ -235,7 +237,7 @@ def _norm_arms(field: Field) -> list[Contender]:
     ]
     low, high = field.question.gamma_range
     if low <= 1.0 <= high:
-        arms.append(field.fixed("inner product", "norm", 1.0, field.curves["norm"].values(1.0)))
+        arms.append(field.fixed("inner product", "norm", {"gamma": 1.0}, ("norm", 1.0)))
     return arms
 
 
@@ -245,13 +247,13 @@ def _as_arm(arm: Contender) -> Arm:
         name=arm.name,
         explains=arm.explains,
         tuned=arm.chosen is not None,
-        servable=True,
-        gamma=arm.parameter,
+        servable=arm.servable,
+        parameters=dict(arm.parameters),
         gain=worth.mean,
         gain_ci=(worth.low, worth.high),
         p=worth.p,
         n=worth.n,
-        gamma_spread=None if arm.chosen is None else (float(arm.chosen.min()), float(arm.chosen.max())),
+        spread=None if arm.chosen is None else (float(arm.chosen.min()), float(arm.chosen.max())),
     )
 
 

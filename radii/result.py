@@ -90,13 +90,15 @@ class Arm(Part):
     explains: str = Field(description="What a gain of it is a gain of: norm, length, hubness ...")
     tuned: bool = Field(description="Whether its exponent or weight was chosen on training folds.")
     servable: bool = Field(description="Servable from one vector per document and one inner product.")
-    gamma: float = Field(description="The exponent or weight: chosen on all judged queries, or fixed.")
+    parameters: dict[str, float] = Field(
+        description="Exponent (gamma) or weight, chosen on all judged queries or fixed; may be empty."
+    )
     gain: float = Field(description="Mean held-out gain over cosine.")
     gain_ci: Interval
     p: float = Field(description="Two-sided sign-flip permutation p-value.")
     n: int = Field(description="Judged queries.")
-    gamma_spread: Interval | None = Field(
-        default=None, description="Smallest and largest exponent over the training folds."
+    spread: Interval | None = Field(
+        default=None, description="Smallest and largest first parameter over the training folds."
     )
 
 

@@ -54,7 +54,7 @@ def test_norms_that_know_the_answer_are_used(corpus, side):
     assert verdict.label == ("discount" if side < 0 else "amplify")
     # All is won from FLIP on, and a twentieth of the range further in, so is everything around it.
     assert verdict.gamma == pytest.approx(side * (FLIP + 0.1), abs=0.005)
-    assert tuned.gamma_spread == pytest.approx((verdict.gamma, verdict.gamma))
+    assert tuned.spread == pytest.approx((verdict.gamma, verdict.gamma))
     # Half of the queries gain 1/2, the others nothing.
     assert verdict.gain == pytest.approx(0.25)
     low, high = verdict.gain_ci
@@ -250,7 +250,7 @@ def test_cosine_and_inner_product_are_those_of_ir_measures(metric):
     assert report.path.cosine == pytest.approx(cosine.mean(), abs=1e-12)
     assert report.path.inner_product == pytest.approx(inner.mean(), abs=1e-12)
     fixed = arm(report, "inner product")
-    assert (fixed.gamma, fixed.tuned, fixed.n) == (1.0, False, 30)
+    assert (fixed.parameters["gamma"], fixed.tuned, fixed.n) == (1.0, False, 30)
     assert fixed.gain == pytest.approx((inner - cosine).mean(), abs=1e-12)
     assert fixed.gain_ci[0] < fixed.gain < fixed.gain_ci[1]
 
@@ -282,16 +282,16 @@ def test_exclude_self_takes_the_query_out_of_its_ranking():
 @pytest.mark.parametrize("corpus", [long_distractors, long_relevant, random_corpus])
 def test_one_sided_arms_stay_on_their_side(corpus):
     report = radii.audit(*corpus(), metric="RR@10", protocol=FAST)
-    assert arm(report, "discount only").gamma <= 0
-    assert arm(report, "discount only").gamma_spread[1] <= 0
-    assert arm(report, "amplify only").gamma >= 0
-    assert arm(report, "amplify only").gamma_spread[0] >= 0
+    assert arm(report, "discount only").parameters["gamma"] <= 0
+    assert arm(report, "discount only").spread[1] <= 0
+    assert arm(report, "amplify only").parameters["gamma"] >= 0
+    assert arm(report, "amplify only").spread[0] >= 0
 
 
 def test_the_side_without_gain_stays_at_cosine():
     report = radii.audit(*long_distractors(), metric="RR@10", protocol=FAST)
     wrong, right = arm(report, "amplify only"), arm(report, "discount only")
-    assert (wrong.gamma, wrong.gain, wrong.p) == (0.0, 0.0, 1.0)
+    assert (wrong.parameters["gamma"], wrong.gain, wrong.p) == (0.0, 0.0, 1.0)
     assert right.gain == pytest.approx(0.25)
 
 

@@ -98,6 +98,16 @@ def test_same_seed_same_evidence():
     assert (a.chosen == b.chosen).all()
 
 
+def test_of_two_paths_the_better_is_chosen_and_judged():
+    flat, good = planted(200, 0.0, 0.1), planted(200, 0.05, 0.1)
+    got = held_out([flat, good], -1.0, 1.0, 0, FAST)
+    alone = held_out(good, -1.0, 1.0, 0, FAST)
+    assert (got.which, got.gamma) == (1, alone.gamma)
+    assert got.estimate == alone.estimate  # both paths are 1/2 at cosine
+    twice = held_out([good, good], -1.0, 1.0, 0, FAST)
+    assert (twice.which, twice.estimate) == (0, alone.estimate)
+
+
 def test_bad_calls():
     with pytest.raises(InputError, match="3 judged queries for 5 folds"):
         held_out(planted(3, 0.0, 0.1), -1.0, 1.0, 0, FAST)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 import radii
 from radii.data.embeddings import Embeddings
-from radii.report.terminal import show, sparkline
+from radii.report.terminal import plain, show, sparkline
 from tests.planted import FAST, FLIP, long_distractors, random_corpus, unit, unrelated_norms
 
 
@@ -64,7 +64,10 @@ def test_verdict_arms_and_caveats_are_complete_at_every_width(case, width):
     assert report.verdict.summary.replace(" ", "") in joined
     for arm in report.arms:
         low, high = arm.gain_ci
-        assert f"γ={arm.gamma:+.2f}{arm.gain:+.3f}({low:+.3f}…{high:+.3f})p={arm.p:.2g}" in joined
+        gain, low, high = (plain(value).strip() for value in (arm.gain, low, high))
+        assert f"{gain}({low}…{high}){arm.p:.1g}" in joined
+        for value in list(arm.parameters.values())[:1]:
+            assert f"{value:+.2f}" in joined
     for found in report.findings:
         caveat = found.status in ("fails", "skipped")
         assert (f"[{found.code}]" in told) == caveat
