@@ -6,7 +6,7 @@ signals predict of it is regressed out, and the rest is put on top of the arm th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,12 +24,16 @@ from radii.signals.hubness import Hubness, summarise
 from radii.signals.length import tokens
 from radii.signals.rarity import mean_idf
 from radii.signals.relations import (
+    Correlations,
     Relation,
+    kendall_matrix,
     partial_spearman,
     residuals,
     spearman_matrix,
     variance_explained,
 )
+
+_KENDALL_RESAMPLES = 199  # each looks at every pair of documents
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Attribution:
     Attributes
     ----------
     signals : list of Signal
+    related : (Correlations, Correlations) or None
+        Spearman's and Kendall's, of every pair of signals, the norm among them.
     hubness : Hubness or None
         Of the k-occurrence under cosine.
     explained : Relation or None
@@ -74,6 +80,7 @@ class Attribution:
     """
 
     signals: list[Signal]
+    related: tuple[Correlations, Correlations] | None
     hubness: Hubness | None
     explained: Relation | None
     arms: list[Contender]
@@ -83,7 +90,12 @@ class Attribution:
     honest: Estimate
 
 
-def proxies(docs: Embeddings, texts: Texts | None, given: Mapping[str, Floats]) -> dict[str, Floats]:
+def proxies(
+    docs: Embeddings,
+    texts: Texts | None,
+    given: Mapping[str, Floats],
+    tokenize: Callable[[str], Sized] | None = None,
+) -> dict[str, Floats]:
     """Signals of every document that need no queries: (n_docs,) float64 each, none constant.
 
     Centrality always; length and rarity when there is a text for every document; and the user's own.
@@ -92,7 +104,7 @@ def proxies(docs: Embeddings, texts: Texts | None, given: Mapping[str, Floats]) 
     found = {"centrality": centrality(docs)}
     if texts is not None and all(name in texts.by_id for name in docs.ids):
         own = [texts.by_id[name] for name in docs.ids]
-        found |= {"length": 1.0 + tokens(own), "rarity": mean_idf(own)}
+        found |= {"length": 1.0 + tokens(own, tokenize), "rarity": mean_idf(own)}
     for name, values in given.items():
         column = np.asarray(values, dtype=np.float64)
         if column.shape != (len(docs),) or not np.isfinite(column).all():
@@ -166,20 +178,25 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
         hubs = summarise(occurrence)
         if np.ptp(occurrence) > 0:
             shown[OCCURRENCE] = occurrence
-    related = _related(docs.norms, shown, question.seed)
+    several = bool(shown) and len(docs) >= 20
+    both = None
+    if several:
+        every = {NORM: docs.norms, **shown}
+        both = (
+            spearman_matrix(every, question.seed),
+            kendall_matrix(every, question.seed, resamples=_KENDALL_RESAMPLES),
+        )
+    partial = _partial(docs.norms, shown, question.seed) if several else {}
+    beside = [Signal(name, both[0][NORM, name], partial[name]) for name in shown] if both else []
     few = not signals or len(docs) < 20
     explained = None if few else variance_explained(np.log(docs.norms), signals, question.seed)
-    return Attribution(related, hubs, explained, arms, beyond, proxy, best, honest)
+    return Attribution(beside, both, hubs, explained, arms, beyond, proxy, best, honest)
 
 
-def _related(norms: Floats, signals: Mapping[str, Floats], seed: int) -> list[Signal]:
-    """How each signal goes with the norm, by itself and with all others held fixed."""
-    if not signals or len(norms) < 20:
-        return []
-    plain = spearman_matrix({"norm": norms, **signals}, seed)
-    found = []
-    for name, values in signals.items():
-        rest = [other for key, other in signals.items() if key != name]
-        partial = partial_spearman(norms, values, rest, seed) if rest else None
-        found.append(Signal(name, plain["norm", name], partial))
-    return found
+def _partial(norms: Floats, signals: Mapping[str, Floats], seed: int) -> dict[str, Relation | None]:
+    """How each signal goes with the norm when all others are held fixed; None when there are none."""
+    rest = {name: [other for key, other in signals.items() if key != name] for name in signals}
+    return {
+        name: partial_spearman(norms, values, rest[name], seed) if rest[name] else None
+        for name, values in signals.items()
+    }

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import asdict
 
 import numpy as np
 import numpy.typing as npt
 
 import radii
-from radii.attribution import attribute, field_of, proxies
+from radii.attribution import Attribution, attribute, field_of, proxies
 from radii.data.embeddings import Embeddings, Floats
 from radii.data.qrels import as_qrels, usable_qrels
 from radii.data.texts import Texts
@@ -48,6 +48,7 @@ from radii.result import (
     Norms,
     Path,
     Provenance,
+    Related,
     Report,
     Signal,
 )
@@ -64,6 +65,7 @@ def audit(
     qrels: Mapping[str, Mapping[str, int]] | str | os.PathLike[str] | None = None,
     *,
     texts: Texts | None = None,
+    tokenize: Callable[[str], Sized] | None = None,
     signals: Mapping[str, Floats] | None = None,
     metric: str = "nDCG@10",
     gamma_range: tuple[float, float] = (-1.0, 1.0),
@@ -85,6 +87,9 @@ def audit(
     texts : Texts, optional
         Texts of the documents, shown beside the extremes. When every document has one, its length and the
         rarity of its words are tested as explanations.
+    tokenize : callable, optional
+        From a text to its tokens, of the model that made the vectors: length is counted in them. Without one,
+        in words and marks; see `radii.signals.length.tokens`.
     signals : {name: (n_docs,) numbers}, optional
         Other explanations to test, such as position or popularity.
     metric : str
@@ -124,7 +129,7 @@ def audit(
     found = [norms_vary(norms), no_extremes(norms), no_self(docs, queries, exclude_self)]
     arms: list[Arm] = []
     steps = main = known = None
-    signals = proxies(docs, texts, signals or {})
+    signals = proxies(docs, texts, signals or {}, tokenize)
     if qrels is None:
         verdict = without_judgements(norms)
     else:
@@ -167,6 +172,7 @@ def audit(
             )
             for s in (known.signals if known is not None else [])
         ],
+        relations=_relations(known),
         hubness=Hubness(**asdict(known.hubness)) if known is not None and known.hubness else None,
         norm_explained=_correlation(known.explained) if known is not None and known.explained else None,
         how=How(
@@ -178,6 +184,7 @@ def audit(
             resamples=protocol.resamples,
             level=protocol.level,
             min_effect=min_effect,
+            length_unit=None if texts is None else "words and marks" if tokenize is None else "tokens",
         ),
         provenance=Provenance(
             radii=radii.__version__,
@@ -255,6 +262,16 @@ def _as_arm(arm: Contender) -> Arm:
         n=worth.n,
         spread=None if arm.chosen is None else (float(arm.chosen.min()), float(arm.chosen.max())),
     )
+
+
+def _relations(known: Attribution | None) -> list[Related]:
+    if known is None or known.related is None:
+        return []
+    spearman, kendall = known.related
+    return [
+        Related(first=a, second=b, spearman=_correlation(rho), kendall=_correlation(kendall[a, b]))
+        for (a, b), rho in spearman.pairs.items()
+    ]
 
 
 def _correlation(found: Relation) -> Correlation:

@@ -103,7 +103,7 @@ class Arm(Part):
 
 
 class Correlation(Part):
-    """Spearman's ρ with its interval, all null where it is undefined."""
+    """A correlation, or a share of variance, with its interval; all null where it is undefined."""
 
     estimate: float | None
     low: float | None
@@ -116,6 +116,15 @@ class Signal(Part):
     name: str
     with_norm: Correlation = Field(description="Correlation with the norm.")
     partial: Correlation | None = Field(description="The same with all other signals held fixed.")
+
+
+class Related(Part):
+    """How two signals of the documents go together, the norm being one of them."""
+
+    first: str = Field(description="A signal: norm, or the name of another.")
+    second: str = Field(description="Another signal.")
+    spearman: Correlation = Field(description="Spearman's ρ.")
+    kendall: Correlation = Field(description="Kendall's τ_b.")
 
 
 class Hubness(Part):
@@ -169,6 +178,9 @@ class How(Part):
     resamples: int
     level: float
     min_effect: float = Field(description="The smallest gain worth acting on.")
+    length_unit: str | None = Field(
+        default=None, description="What text length was counted in: the model's tokens, or words and marks."
+    )
 
 
 class Provenance(Part):
@@ -192,6 +204,7 @@ class Report(Part):
     path: Path | None = Field(description="None without judgements.")
     arms: list[Arm]
     signals: list[Signal] = Field(description="How other signals go with the norm.")
+    relations: list[Related] = Field(description="Every pair of signals.")
     hubness: Hubness | None = Field(description="None without judgements, or where lists hold everything.")
     norm_explained: Correlation | None = Field(
         description="Held-out share of the variance of log norm that the other signals predict."

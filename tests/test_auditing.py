@@ -385,6 +385,7 @@ def test_the_protocol_is_recorded():
         "resamples": 150,
         "level": 0.9,
         "min_effect": 0.1,
+        "length_unit": None,
     }
 
 
@@ -533,7 +534,7 @@ beyond_ci estimate high low recommendation summary
 def test_every_field_is_described_or_has_an_obvious_name():
     schema = Report.model_json_schema()
     parts = {"Report": schema, **schema["$defs"]}
-    assert len(parts) == 14
+    assert len(parts) == 15
     for name, part in parts.items():
         assert part["description"], name
         for field, told in part["properties"].items():
