@@ -6,7 +6,7 @@ signals predict of it is regressed out, and the rest is put on top of the arm th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,32 +14,26 @@ import numpy as np
 from radii.data.embeddings import Embeddings, Floats
 from radii.data.texts import Texts
 from radii.errors import InputError
-from radii.evidence import rivals
-from radii.evidence.arms import (
-    BANK_FOLDS,
-    NORM,
-    RESIDUAL,
-    Contender,
-    Field,
-    Question,
-    honest_best,
-    multiplier,
-)
+from radii.evidence.arms import NORM, RESIDUAL, Contender, honest_best, multiplier
+from radii.evidence.field import DENSITY, HUB, LOCAL, OCCURRENCE, SOFTMAX, Field
 from radii.evidence.intervals import Estimate
+from radii.evidence.question import Question
+from radii.ranking.bank import NEIGHBOURS
 from radii.signals.centrality import centrality
 from radii.signals.hubness import Hubness, summarise
 from radii.signals.length import tokens
 from radii.signals.rarity import mean_idf
 from radii.signals.relations import (
+    Correlations,
     Relation,
+    kendall_matrix,
     partial_spearman,
     residuals,
     spearman_matrix,
     variance_explained,
 )
 
-# Other vectors are copies of the corpus: beyond this many numbers that takes gigabytes and is left out.
-_COPIED = 1 << 28
+_KENDALL_RESAMPLES = 199  # each looks at every pair of documents
 
 
 @dataclass(frozen=True)
@@ -67,6 +61,8 @@ class Attribution:
     Attributes
     ----------
     signals : list of Signal
+    related : (Correlations, Correlations) or None
+        Spearman's and Kendall's, of every pair of signals, the norm among them.
     hubness : Hubness or None
         Of the k-occurrence under cosine.
     explained : Relation or None
@@ -84,6 +80,7 @@ class Attribution:
     """
 
     signals: list[Signal]
+    related: tuple[Correlations, Correlations] | None
     hubness: Hubness | None
     explained: Relation | None
     arms: list[Contender]
@@ -93,7 +90,12 @@ class Attribution:
     honest: Estimate
 
 
-def proxies(docs: Embeddings, texts: Texts | None, given: Mapping[str, Floats]) -> dict[str, Floats]:
+def proxies(
+    docs: Embeddings,
+    texts: Texts | None,
+    given: Mapping[str, Floats],
+    tokenize: Callable[[str], Sized] | None = None,
+) -> dict[str, Floats]:
     """Signals of every document that need no queries: (n_docs,) float64 each, none constant.
 
     Centrality always; length and rarity when there is a text for every document; and the user's own.
@@ -102,7 +104,7 @@ def proxies(docs: Embeddings, texts: Texts | None, given: Mapping[str, Floats]) 
     found = {"centrality": centrality(docs)}
     if texts is not None and all(name in texts.by_id for name in docs.ids):
         own = [texts.by_id[name] for name in docs.ids]
-        found |= {"length": 1.0 + tokens(own), "rarity": mean_idf(own)}
+        found |= {"length": 1.0 + tokens(own, tokenize), "rarity": mean_idf(own)}
     for name, values in given.items():
         column = np.asarray(values, dtype=np.float64)
         if column.shape != (len(docs),) or not np.isfinite(column).all():
@@ -119,7 +121,6 @@ def field_of(question: Question, signals: Mapping[str, Floats]) -> Field:
     """Paths of the norm, of its residual, of every signal, and of the query bank's penalties."""
     log_norm = np.log(question.docs.norms)
     varies = float(np.ptp(log_norm)) > 0
-    banked = len(question.queries) >= 4 * BANK_FOLDS and question.reach != 0.0
     families = {NORM: question.docs.norms}
     for name, values in signals.items():
         usable = multiplier(values)
@@ -127,7 +128,7 @@ def field_of(question: Question, signals: Mapping[str, Floats]) -> Field:
             families[name] = usable
     if varies and signals and len(question.docs) >= 20:
         families[RESIDUAL] = np.exp(residuals(log_norm, signals, question.seed))
-    return Field(question, families, banked=banked)
+    return Field(question, families, families.get("length"))
 
 
 def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> Attribution:
@@ -143,51 +144,59 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
         The norm's exponent.
     """
     question = field.question
-    docs, queries = question.docs, question.queries
+    docs = question.docs
     arms = [field.exponent(name, name) for name in signals if name in field.curves]
     if RESIDUAL in field.curves:
         arms.append(field.exponent(RESIDUAL, RESIDUAL))
-    if field.banked:
-        half = field.curves["hub penalty"].values(0.5 * question.reach)
+    if field.joint:
+        arms.append(field.together("norm and length", "length"))
+    if question.banked:
         arms += [
-            field.penalty("hub penalty"),
-            field.fixed("CSLS", "hubness", 0.5, half),
-            field.penalty("inverted softmax"),
+            field.exponent(DENSITY, DENSITY),
+            field.exponent(OCCURRENCE, OCCURRENCE),
+            field.penalty(HUB),
+            field.fixed("CSLS", "hubness", {"weight": 0.5}, (HUB, 0.5 * question.reach)),
+            field.fixed(LOCAL, "hubness", {}, (LOCAL, 0.0), offered=True),
+            field.penalty(SOFTMAX),
+            field.dynamic(),
         ]
-    if docs.vectors.size <= _COPIED:
-        for name, change in (
-            ("mean-centring", rivals.centred),
-            ("mean direction removed", rivals.without_mean_direction),
-            ("all-but-the-top", rivals.all_but_the_top),
-        ):
-            arms.append(field.vectors(name, "mean direction", change(docs, queries)))
-    others = [arm for arm in arms if arm.build is not None]
-    proxy = max(others, key=lambda arm: arm.estimate.mean, default=None)
+    arms += [field.projected(name) for name in field.projections]
+    proxy = max(
+        (arm for arm in arms if arm.build is not None), key=lambda arm: arm.estimate.mean, default=None
+    )
     beyond = None
     if norm.estimate.above_zero and proxy is not None:
         known = dict(signals)
-        if field.banked:
-            known["hub penalty"] = question.penalties.hub.mean(axis=0)
+        if question.banked:
+            known[HUB] = question.bank.near.mean(axis=0)
         beyond = field.beyond(proxy, np.exp(residuals(np.log(docs.norms), known, question.seed)))
-    best, honest = honest_best(field, [norm, *others])
-    shown = dict(signals)
-    if field.occurrence is not None and np.ptp(field.occurrence) > 0:
-        shown["k-occurrence"] = field.occurrence
-    related = _related(docs.norms, shown, question.seed)
+    best, honest = honest_best(question, [norm, *(arm for arm in arms if arm.offered)])
+    shown, hubs = dict(signals), None
+    # Where lists hold most of the corpus, everything is retrieved often.
+    if question.banked and len(docs) > 2 * NEIGHBOURS:
+        occurrence = question.bank.total_occurrence
+        hubs = summarise(occurrence)
+        if np.ptp(occurrence) > 0:
+            shown[OCCURRENCE] = occurrence
+    several = bool(shown) and len(docs) >= 20
+    both = None
+    if several:
+        every = {NORM: docs.norms, **shown}
+        both = (
+            spearman_matrix(every, question.seed),
+            kendall_matrix(every, question.seed, resamples=_KENDALL_RESAMPLES),
+        )
+    partial = _partial(docs.norms, shown, question.seed) if several else {}
+    beside = [Signal(name, both[0][NORM, name], partial[name]) for name in shown] if both else []
     few = not signals or len(docs) < 20
     explained = None if few else variance_explained(np.log(docs.norms), signals, question.seed)
-    hubs = None if field.occurrence is None else summarise(field.occurrence)
-    return Attribution(related, hubs, explained, arms, beyond, proxy, best, honest)
+    return Attribution(beside, both, hubs, explained, arms, beyond, proxy, best, honest)
 
 
-def _related(norms: Floats, signals: Mapping[str, Floats], seed: int) -> list[Signal]:
-    """How each signal goes with the norm, by itself and with all others held fixed."""
-    if not signals or len(norms) < 20:
-        return []
-    plain = spearman_matrix({"norm": norms, **signals}, seed)
-    found = []
-    for name, values in signals.items():
-        rest = [other for key, other in signals.items() if key != name]
-        partial = partial_spearman(norms, values, rest, seed) if rest else None
-        found.append(Signal(name, plain["norm", name], partial))
-    return found
+def _partial(norms: Floats, signals: Mapping[str, Floats], seed: int) -> dict[str, Relation | None]:
+    """How each signal goes with the norm when all others are held fixed; None when there are none."""
+    rest = {name: [other for key, other in signals.items() if key != name] for name in signals}
+    return {
+        name: partial_spearman(norms, values, rest[name], seed) if rest[name] else None
+        for name, values in signals.items()
+    }

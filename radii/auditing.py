@@ -8,21 +8,23 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import asdict
 
 import numpy as np
 import numpy.typing as npt
 
 import radii
-from radii.attribution import attribute, field_of, proxies
+from radii.attribution import Attribution, attribute, field_of, proxies
 from radii.data.embeddings import Embeddings, Floats
 from radii.data.qrels import as_qrels, usable_qrels
 from radii.data.texts import Texts
 from radii.errors import InputError, shown
-from radii.evidence.arms import Contender, Field, Question
+from radii.evidence.arms import Contender
+from radii.evidence.field import Field
 from radii.evidence.holdout import Protocol
 from radii.evidence.intervals import queries_needed
+from radii.evidence.question import Question
 from radii.findings import (
     agrees,
     all_judged,
@@ -46,6 +48,7 @@ from radii.result import (
     Norms,
     Path,
     Provenance,
+    Related,
     Report,
     Signal,
 )
@@ -62,6 +65,7 @@ def audit(
     qrels: Mapping[str, Mapping[str, int]] | str | os.PathLike[str] | None = None,
     *,
     texts: Texts | None = None,
+    tokenize: Callable[[str], Sized] | None = None,
     signals: Mapping[str, Floats] | None = None,
     metric: str = "nDCG@10",
     gamma_range: tuple[float, float] = (-1.0, 1.0),
@@ -83,6 +87,9 @@ def audit(
     texts : Texts, optional
         Texts of the documents, shown beside the extremes. When every document has one, its length and the
         rarity of its words are tested as explanations.
+    tokenize : callable, optional
+        From a text to its tokens, of the model that made the vectors: length is counted in them. Without one,
+        in words and marks; see `radii.signals.length.tokens`.
     signals : {name: (n_docs,) numbers}, optional
         Other explanations to test, such as position or popularity.
     metric : str
@@ -122,7 +129,7 @@ def audit(
     found = [norms_vary(norms), no_extremes(norms), no_self(docs, queries, exclude_self)]
     arms: list[Arm] = []
     steps = main = known = None
-    signals = proxies(docs, texts, signals or {})
+    signals = proxies(docs, texts, signals or {}, tokenize)
     if qrels is None:
         verdict = without_judgements(norms)
     else:
@@ -165,6 +172,7 @@ def audit(
             )
             for s in (known.signals if known is not None else [])
         ],
+        relations=_relations(known),
         hubness=Hubness(**asdict(known.hubness)) if known is not None and known.hubness else None,
         norm_explained=_correlation(known.explained) if known is not None and known.explained else None,
         how=How(
@@ -176,6 +184,7 @@ def audit(
             resamples=protocol.resamples,
             level=protocol.level,
             min_effect=min_effect,
+            length_unit=None if texts is None else "words and marks" if tokenize is None else "tokens",
         ),
         provenance=Provenance(
             radii=radii.__version__,
@@ -235,7 +244,7 @@ def _norm_arms(field: Field) -> list[Contender]:
     ]
     low, high = field.question.gamma_range
     if low <= 1.0 <= high:
-        arms.append(field.fixed("inner product", "norm", 1.0, field.curves["norm"].values(1.0)))
+        arms.append(field.fixed("inner product", "norm", {"gamma": 1.0}, ("norm", 1.0)))
     return arms
 
 
@@ -245,14 +254,24 @@ def _as_arm(arm: Contender) -> Arm:
         name=arm.name,
         explains=arm.explains,
         tuned=arm.chosen is not None,
-        servable=True,
-        gamma=arm.parameter,
+        servable=arm.servable,
+        parameters=dict(arm.parameters),
         gain=worth.mean,
         gain_ci=(worth.low, worth.high),
         p=worth.p,
         n=worth.n,
-        gamma_spread=None if arm.chosen is None else (float(arm.chosen.min()), float(arm.chosen.max())),
+        spread=None if arm.chosen is None else (float(arm.chosen.min()), float(arm.chosen.max())),
     )
+
+
+def _relations(known: Attribution | None) -> list[Related]:
+    if known is None or known.related is None:
+        return []
+    spearman, kendall = known.related
+    return [
+        Related(first=a, second=b, spearman=_correlation(rho), kendall=_correlation(kendall[a, b]))
+        for (a, b), rho in spearman.pairs.items()
+    ]
 
 
 def _correlation(found: Relation) -> Correlation:

@@ -42,6 +42,9 @@ def audit(
     signals: Annotated[
         Path | None, typer.Option(help="Columns of numbers per document to test: .parquet, .csv or .tsv.")
     ] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(help="Of the model, to count tokens by: tokenizer.json or its folder.")
+    ] = None,
     ids: DocIds = None,
     query_ids: QueryIds = None,
     metric: MetricName = "nDCG@10",
@@ -56,12 +59,14 @@ def audit(
     """Say whether the norms of DOCS may be used to rank, judged on held-out queries."""
     from radii.data.files import readable
     from radii.data.texts import read_texts
+    from radii.data.tokenizer import read_tokenizer
     from radii.signals.columns import read_columns
 
     # Cheap checks first: a typing error should not wait for the vectors.
     if qrels is not None:
         readable(qrels)
     known = None if texts is None else read_texts(texts)
+    tokenize = None if tokenizer is None else read_tokenizer(tokenizer)
     vectors = radii.load(docs, ids=ids)
     columns = None if signals is None else read_columns(signals, vectors.ids)
     report = radii.audit(
@@ -69,6 +74,7 @@ def audit(
         radii.load(queries, ids=query_ids),
         qrels,
         texts=known,
+        tokenize=tokenize,
         signals=columns,
         metric=metric,
         gamma_range=gamma_range,

@@ -12,7 +12,8 @@ from radii.attribution import Attribution
 from radii.data.embeddings import Embeddings
 from radii.data.qrels import Qrels
 from radii.errors import NumericalError
-from radii.evidence.arms import Contender, Field
+from radii.evidence.arms import Contender
+from radii.evidence.field import Field
 from radii.ranking.path import MetricPath
 from radii.result import Arm, Finding, Interval, Status
 from radii.signals.norm import NormSummary

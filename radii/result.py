@@ -90,18 +90,20 @@ class Arm(Part):
     explains: str = Field(description="What a gain of it is a gain of: norm, length, hubness ...")
     tuned: bool = Field(description="Whether its exponent or weight was chosen on training folds.")
     servable: bool = Field(description="Servable from one vector per document and one inner product.")
-    gamma: float = Field(description="The exponent or weight: chosen on all judged queries, or fixed.")
+    parameters: dict[str, float] = Field(
+        description="Exponent (gamma) or weight, chosen on all judged queries or fixed; may be empty."
+    )
     gain: float = Field(description="Mean held-out gain over cosine.")
     gain_ci: Interval
     p: float = Field(description="Two-sided sign-flip permutation p-value.")
     n: int = Field(description="Judged queries.")
-    gamma_spread: Interval | None = Field(
-        default=None, description="Smallest and largest exponent over the training folds."
+    spread: Interval | None = Field(
+        default=None, description="Smallest and largest first parameter over the training folds."
     )
 
 
 class Correlation(Part):
-    """Spearman's ρ with its interval, all null where it is undefined."""
+    """A correlation, or a share of variance, with its interval; all null where it is undefined."""
 
     estimate: float | None
     low: float | None
@@ -114,6 +116,15 @@ class Signal(Part):
     name: str
     with_norm: Correlation = Field(description="Correlation with the norm.")
     partial: Correlation | None = Field(description="The same with all other signals held fixed.")
+
+
+class Related(Part):
+    """How two signals of the documents go together, the norm being one of them."""
+
+    first: str = Field(description="A signal: norm, or the name of another.")
+    second: str = Field(description="Another signal.")
+    spearman: Correlation = Field(description="Spearman's ρ.")
+    kendall: Correlation = Field(description="Kendall's τ_b.")
 
 
 class Hubness(Part):
@@ -167,6 +178,9 @@ class How(Part):
     resamples: int
     level: float
     min_effect: float = Field(description="The smallest gain worth acting on.")
+    length_unit: str | None = Field(
+        default=None, description="What text length was counted in: the model's tokens, or words and marks."
+    )
 
 
 class Provenance(Part):
@@ -190,6 +204,7 @@ class Report(Part):
     path: Path | None = Field(description="None without judgements.")
     arms: list[Arm]
     signals: list[Signal] = Field(description="How other signals go with the norm.")
+    relations: list[Related] = Field(description="Every pair of signals.")
     hubness: Hubness | None = Field(description="None without judgements, or where lists hold everything.")
     norm_explained: Correlation | None = Field(
         description="Held-out share of the variance of log norm that the other signals predict."

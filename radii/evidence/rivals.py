@@ -1,146 +1,144 @@
-"""What else people do to long vectors and hubs: each is a penalty per document, or another pair of vectors.
+"""What else people do to long vectors and hubs: other vectors, or a scale and a term per document.
 
-A penalty b_d is subtracted, cos − w · b_d, and comes from a bank of queries that never holds the query being
-judged: queries are dealt into bank folds, and those of a fold are judged with the penalty of the others.
-Other vectors are ranked by their cosine. All of them can be served from one vector per document and one
-inner product: a penalty takes one more dimension.
+All of it is the cosine, changed by a matrix of low rank and a scale per document, so that every rival shares
+the products of the norm's own path. Nothing here is specific to norms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
-from radii.ranking.score import Ints
+from radii.ranking.family import Affine
 
-NEIGHBOURS = 10
-TEMPERATURE = 0.05
+Pair = tuple[Embeddings, Embeddings]
 _ROWS = 2048  # documents at a time
+_VANISHED = 1e-6  # a shorter rest of a unit vector is rounding: it has no direction
 
 
 @dataclass(frozen=True, eq=False)
-class Penalties:
-    """Penalties of all documents, one row per bank fold: (n_folds, n_docs) float64.
+class Projection:
+    """z = y − Σ_t ⟨y, t⟩ t with y = x̂ − c: unit vectors moved, then freed of some directions.
 
     Attributes
     ----------
-    hub : array
-        Mean cosine to the ten nearest queries of the bank. With w = 1/2 this is CSLS (arXiv 1710.04087);
-        with a tuned weight, nearest-neighbour normalisation (arXiv 2410.24114).
-    softmax : array
-        τ log Σ_q exp(cos(q, d) / τ) over the bank, τ = 0.05: with w = 1 this is the inverted softmax
-        (arXiv 1702.03859), the static form of QB-Norm (arXiv 2112.12777).
+    centre : (dim,) float64
+        c.
+    directions : (n_directions, dim) float64
+        Orthonormal t.
     """
 
-    hub: Floats
-    softmax: Floats
+    centre: Floats
+    directions: Floats
+
+    def pair(self, docs: Embeddings, queries: Embeddings) -> Pair:
+        """Both sides changed, in float32. Ids stay."""
+        return self._changed(docs), self._changed(queries)
+
+    def affine(self, docs: Embeddings, queries: Embeddings) -> Affine:
+        """The cosine of the changed vectors as the cosine of the given ones, changed.
+
+        ⟨z_q, z_d⟩ = ⟨q̂, d̂⟩ − ⟨c, q̂⟩ − ⟨c, d̂⟩ + ⟨c, c⟩ − Σ_t ⟨y_q, t⟩⟨y_d, t⟩, over ‖z_d‖. Scaled so that no
+        document's scale exceeds 1; a document of which nothing is left scores 0.
+        """
+        along = self.centre @ self.centre
+        at_queries, query_parts = self._read(queries)
+        at_docs, doc_parts = self._read(docs)
+        left = np.column_stack((along - at_queries, np.ones(len(queries)), -query_parts))
+        right = np.column_stack((np.ones(len(docs)), -at_docs, doc_parts))
+        length = np.sqrt(np.maximum(1.0 - 2.0 * at_docs + along - (doc_parts**2).sum(axis=1), 0.0))
+        left_over = length > _VANISHED
+        shortest = length[left_over].min(initial=1.0)
+        return Affine(left, right, np.where(left_over, shortest / np.where(left_over, length, 1.0), 0.0))
+
+    def _read(self, some: Embeddings) -> tuple[Floats, Floats]:
+        """⟨c, x̂⟩, (n,), and ⟨x̂ − c, t⟩, (n, n_directions)."""
+        onto = np.column_stack((self.centre, self.directions.T))
+        found = np.concatenate([unit @ onto for unit in _unit_blocks(some)])
+        return found[:, 0], found[:, 1:] - self.directions @ self.centre
+
+    def _changed(self, some: Embeddings) -> Embeddings:
+        out = np.empty(some.vectors.shape, dtype=np.float32)
+        at = 0
+        for unit in _unit_blocks(some):
+            y = unit - self.centre
+            out[at : at + len(y)] = y - (y @ self.directions.T) @ self.directions
+            at += len(y)
+        return Embeddings(some.ids, out, some.source)
 
 
-def bank_penalties(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) -> Penalties:
-    """Penalties for the queries of each fold, from the queries of all other folds.
-
-    Parameters
-    ----------
-    docs, queries : Embeddings
-    fold : (n_queries,) int64
-        0 to n_folds − 1; every fold's complement holds at least one query.
-    excluded : (n_queries,) int64
-        The document that is the query itself, which it does not speak of, or −1.
-    """
-    n_folds = int(fold.max()) + 1
-    order = np.argsort(fold, kind="stable")
-    cuts = np.searchsorted(fold[order], np.arange(n_folds + 1))
-    unit = (np.asarray(queries.vectors, dtype=np.float64) / queries.norms[:, None])[order].astype(np.float32)
-    owner = np.full(len(docs), -1)
-    known = np.flatnonzero(excluded[order] >= 0)
-    owner[excluded[order][known]] = known  # column of the query that is this document
-    hub, softmax = np.empty((n_folds, len(docs))), np.empty((n_folds, len(docs)))
-    for start, block in docs.blocks(_ROWS):
-        here = slice(start, start + len(block))
-        cosines = (block / docs.norms[here, None]).astype(np.float32) @ unit.T
-        own = np.flatnonzero(owner[here] >= 0)
-        cosines[own, owner[here][own]] = -1.0
-        nearest, mass = [], []
-        for first, last in pairwise(cuts):
-            part = cosines[:, first:last]
-            nearest.append(_largest(part, NEIGHBOURS))
-            # Relative to a cosine of 1 nothing overflows, and what underflows does not matter.
-            mass.append(
-                np.exp((part - np.float32(1.0)) / np.float32(TEMPERATURE)).sum(axis=1, dtype=np.float64)
-            )
-        for f in range(n_folds):
-            others = np.concatenate([nearest[g] for g in range(n_folds) if g != f], axis=1)
-            hub[f, here] = _largest(others, NEIGHBOURS).mean(axis=1, dtype=np.float64)
-            total = np.sum([mass[g] for g in range(n_folds) if g != f], axis=0)
-            softmax[f, here] = 1.0 + TEMPERATURE * np.log(np.maximum(total, 1e-300))
-    return Penalties(hub, softmax)
+def centred(docs: Embeddings) -> Projection:
+    """Less the mean unit document: x̂ − μ. Source: arXiv 2511.11041."""
+    return Projection(_mean(docs), np.empty((0, docs.dim)))
 
 
-def _largest(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.float32]:
-    """The k largest of each row, all of them if there are fewer, in ascending order."""
-    if values.shape[1] > k:
-        values = np.partition(values, values.shape[1] - k, axis=1)[:, -k:]
-    return np.sort(values, axis=1)
+def without_mean_direction(docs: Embeddings) -> Projection:
+    """Without the projection on the mean document: x̂ − ⟨x̂, μ̂⟩ μ̂. Source: arXiv 2511.11041."""
+    mean = _mean(docs)
+    return Projection(np.zeros(docs.dim), (mean / np.linalg.norm(mean))[None, :])
 
 
-Pair = tuple[Embeddings, Embeddings]
-
-
-def centred(docs: Embeddings, queries: Embeddings) -> Pair:
-    """Unit vectors less the mean unit document: x̂ − μ. Source: arXiv 2511.11041."""
-    return _mapped(docs, queries, lambda x, mean: x - mean)
-
-
-def without_mean_direction(docs: Embeddings, queries: Embeddings) -> Pair:
-    """Unit vectors without their projection on the mean document: x̂ − ⟨x̂, μ̂⟩ μ̂. Source: arXiv 2511.11041."""
-
-    def remove(x: Floats, mean: Floats) -> Floats:
-        direction = mean / np.linalg.norm(mean)
-        return x - np.outer(x @ direction, direction)
-
-    return _mapped(docs, queries, remove)
-
-
-def all_but_the_top(docs: Embeddings, queries: Embeddings) -> Pair:
+def all_but_the_top(docs: Embeddings) -> Projection:
     """Centred, without the dim / 100 leading principal directions of the documents.
 
     Source: arXiv 1702.01417.
     """
     mean = _mean(docs)
     moments = np.zeros((docs.dim, docs.dim))
-    for start, block in docs.blocks(_ROWS):
-        x = block / docs.norms[start : start + len(block), None] - mean
-        moments += x.T @ x
-    top = np.linalg.eigh(moments)[1][:, -max(1, docs.dim // 100) :]
+    for unit in _unit_blocks(docs):
+        y = unit - mean
+        moments += y.T @ y
+    return Projection(mean, np.linalg.eigh(moments)[1][:, -max(1, docs.dim // 100) :].T)
 
-    def remove(x: Floats, centre: Floats) -> Floats:
-        y = x - centre
-        return np.asarray(y - (y @ top) @ top.T)
 
-    return _mapped(docs, queries, remove)
+PROJECTIONS = {
+    "mean-centring": centred,
+    "mean direction removed": without_mean_direction,
+    "all-but-the-top": all_but_the_top,
+}
+
+
+def local_scaling(last: Floats, n_queries: int) -> Affine:
+    """Distance in units of the document's own: rank by −‖q̂ − d̂‖² / (σ_q σ_d), which is (cos − 1) / σ_d.
+
+    σ_d is the distance from d to the last of its ten nearest queries of the bank; σ_q is the same for every
+    document of a query. Scaled so that no document's scale exceeds 1.
+
+    Parameters
+    ----------
+    last : (n_docs,) float64
+        Cosine to that query.
+    n_queries : int
+
+    Source: Zelnik-Manor and Perona (2004), Self-tuning spectral clustering, NIPS 17, for the scales;
+    Schnitzer et al. (2012), Local and global scaling reduce hubs in space, JMLR 13:2871-2902, for retrieval.
+    """
+    sigma = np.sqrt(np.maximum(2.0 - 2.0 * last, _VANISHED))
+    return Affine(-np.ones((n_queries, 1)), np.ones((len(last), 1)), sigma.min() / sigma)
+
+
+def _unit_blocks(some: Embeddings) -> Iterator[Floats]:
+    for start, block in some.blocks(_ROWS):
+        yield block / some.norms[start : start + len(block), None]
 
 
 def _mean(docs: Embeddings) -> Floats:
     total = np.zeros(docs.dim)
-    for start, block in docs.blocks(_ROWS):
-        total += (block / docs.norms[start : start + len(block), None]).sum(axis=0)
+    for unit in _unit_blocks(docs):
+        total += unit.sum(axis=0)
     mean: Floats = total / len(docs)
     return mean
 
 
-def _mapped(docs: Embeddings, queries: Embeddings, change: Callable[[Floats, Floats], Floats]) -> Pair:
-    """Both sides changed in float32, with the mean of the documents. Ids stay."""
-    mean = _mean(docs)
-    changed = []
-    for side in (docs, queries):
-        out = np.empty(side.vectors.shape, dtype=np.float32)
-        for start, block in side.blocks(_ROWS):
-            here = slice(start, start + len(block))
-            out[here] = change(block / side.norms[here, None], mean)
-        changed.append(Embeddings(side.ids, out, side.source))
-    return changed[0], changed[1]
+def extended(some: Embeddings, column: npt.ArrayLike) -> Embeddings:
+    """Unit vectors with one more dimension: ⟨(q̂, 1), (d̂, −b_d)⟩ = cos − b_d."""
+    out = np.empty((len(some), some.dim + 1), dtype=np.float32)
+    for start, block in some.blocks():
+        here = slice(start, start + len(block))
+        out[here, :-1] = block / some.norms[here, None]
+    out[:, -1] = column
+    return Embeddings(some.ids, out, some.source)

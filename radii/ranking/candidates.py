@@ -62,7 +62,7 @@ class Candidates:
         Document rows, ascending within a query.
     cosines : (n_entries,) float64
         cos(q, d) of the stored values, computed in float64 in a fixed order: the same number whatever
-        the block size or the thread count.
+        the block size or the thread count. For an affine family, what it puts in the cosine's place.
     """
 
     offsets: Ints
@@ -161,13 +161,12 @@ def _reachable(low: Floats, high: Floats, slope: Floats, k: int, nodes: Floats) 
     lower = low + rise
     upper = lower if high is low else high + rise
     chosen = np.argpartition(lower, n - k, axis=1)[:, n - k :]  # (n_nodes, k): k lines high at each node
-    bounds = np.stack([lower[:, lines].min(axis=1) for lines in chosen])  # [j, i]: from node j, at node i
+    bounds = lower[:, chosen].min(axis=2).T  # [j, i]: from node j, at node i
     bounds -= 1e-12 * (1.0 + np.abs(bounds))  # rounding of the sums
+    own = np.diagonal(bounds)[:, None]
+    above = upper >= own  # (n_nodes, n)
     if len(nodes) == 1:
-        return np.asarray(upper[0] >= bounds[0, 0])
-    keep = np.zeros(n, dtype=bool)
-    for j in range(len(nodes) - 1):
-        from_left = (upper[j] >= bounds[j, j]) | (upper[j + 1] >= bounds[j, j + 1])
-        from_right = (upper[j] >= bounds[j + 1, j]) | (upper[j + 1] >= bounds[j + 1, j + 1])
-        keep |= from_left & from_right
-    return keep
+        return np.asarray(above[0])
+    from_left = above[:-1] | (upper[1:] >= np.diagonal(bounds, 1)[:, None])
+    from_right = (upper[:-1] >= np.diagonal(bounds, -1)[:, None]) | above[1:]
+    return np.asarray((from_left & from_right).any(axis=0))

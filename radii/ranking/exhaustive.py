@@ -51,7 +51,7 @@ def exhaustive(
         wanting = [place for place, rows in enumerate(asked) if row in rows]
         enough = np.count_nonzero(sims[allowed] > error) >= k
         kept = {
-            place: _possible(families[place], sims, error, allowed, k, nodes)
+            place: _possible(families[place], sims, error, row, allowed, k, nodes)
             for place in wanting
             if enough or families[place].additive
         }
@@ -63,7 +63,8 @@ def exhaustive(
                 own = kept[place]
             else:
                 own = allowed[_beyond_positives(families[place].lines(exact, allowed), k, nodes)]
-            found[place].append((own, exact[np.searchsorted(rows, own)]))
+            cosines = exact[np.searchsorted(rows, own)]
+            found[place].append((own, families[place].similarity(cosines, row, own)))
     return found
 
 
@@ -88,10 +89,14 @@ def _exact(docs: Embeddings, queries: Embeddings, rows: Ints, query: int) -> Flo
     return cosines
 
 
-def _possible(family: Family, sims: Floats, error: float, allowed: Ints, k: int, nodes: Floats) -> Ints:
+def _possible(
+    family: Family, sims: Floats, error: float, query: int, allowed: Ints, k: int, nodes: Floats
+) -> Ints:
     """Rows that can reach the top k, where every score is a line of its own class."""
     if family.additive:
-        some = sims[allowed]
+        some = family.similarity(sims[allowed], query, allowed)
+        if family.affine is not None:
+            error, nodes = error * 4.0 * family.affine.bound, nodes[:1]  # the same at every node
         return allowed[reachable(some - error, some + error, family.slope[allowed], k, nodes)]
     rows = allowed[sims[allowed] > -error]
     low = np.log(np.maximum(sims[rows] - error, 1e-300))

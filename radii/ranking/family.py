@@ -1,16 +1,19 @@
 """Families of scores with one parameter: what a path runs along.
 
-    power   cos(q, d) · e^base_d · r_d^γ      a line in γ once the logarithm is taken
-    bias    cos(q, d) − γ · b_d              a line in γ as it stands
+    power    cos(q, d) · e^base_d · r_d^γ           a line in γ once the logarithm is taken
+    bias     cos(q, d) − γ · b_d                   a line in γ as it stands
+    affine   (cos(q, d) + ⟨left_q, right_d⟩) · scale_d    the same at every γ
 
 `power` with the norm is score_γ; with another number per document it is an arm that competes with it; with
 log ‖d'‖ as `base` it starts from the inner product of other vectors. `bias` subtracts a penalty, such as how
-similar a document is to queries in general.
+similar a document is to queries in general. `affine` is the cosine of vectors that were centred or projected,
+without ever making them: it differs from cos(q, d) by a matrix of low rank and a scale.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +21,42 @@ import numpy.typing as npt
 from radii.data.embeddings import Floats
 from radii.errors import InputError
 from radii.ranking.score import Ints, Lines
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """(cos(q, d) + ⟨left_q, right_d⟩) · scale_d.
+
+    Attributes
+    ----------
+    left : (n_queries, rank) float64
+    right : (n_docs, rank) float64
+    scale : (n_docs,) float64, not negative
+    """
+
+    left: Floats
+    right: Floats
+    scale: Floats
+
+    @cached_property
+    def bound(self) -> float:
+        """No score is larger in magnitude, and none of the sums on the way to it."""
+        left, right = (np.linalg.norm(side, axis=1).max(initial=0.0) for side in (self.left, self.right))
+        return float((1.0 + left * right) * max(1.0, self.scale.max(initial=0.0)))
+
+    @cached_property
+    def _single(self) -> tuple[npt.NDArray[np.float32], ...]:
+        return tuple(part.astype(np.float32) for part in (self.left, self.right, self.scale))
+
+    def tile(
+        self, sims: npt.NDArray[np.float32], queries: slice, rows: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.float32]:
+        """In float32, of (n_queries, n_columns) cosines with document `rows`; `sims` stays as it is."""
+        left, right, scale = self._single
+        out = left[queries] @ right[rows].T
+        out += sims
+        out *= scale[rows]
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +71,14 @@ class Family:
         `bias` rather than `power`.
     base : (n_docs,) float64, optional
         Added to the logarithm of the cosine; `power` only.
+    affine : Affine, optional
+        What takes the place of the cosine; additive only.
     """
 
     slope: Floats
     additive: bool = False
     base: Floats | None = None
+    affine: Affine | None = None
 
     @classmethod
     def power(cls, multiplier: npt.ArrayLike, base: Floats | None = None) -> Family:
@@ -59,8 +101,21 @@ class Family:
         """cos − γ · penalty, for (n_docs,) finite penalties."""
         return cls(-penalty, additive=True)
 
+    @classmethod
+    def fixed(cls, affine: Affine) -> Family:
+        """(cos + ⟨left, right⟩) · scale at every γ."""
+        return cls(np.zeros(len(affine.scale)), additive=True, affine=affine)
+
+    def similarity(self, cosines: Floats, queries: Ints | int, rows: Ints) -> Floats:
+        """What this family takes for the cosines of query rows with document rows, pair by pair."""
+        if self.affine is None:
+            return cosines
+        shift = np.einsum("...r,...r->...", self.affine.left[queries], self.affine.right[rows])
+        changed: Floats = (cosines + shift) * self.affine.scale[rows]
+        return changed
+
     def lines(self, cosines: Floats, rows: Ints) -> Lines:
-        """The lines of documents `rows`, given their cosines with a query."""
+        """The lines of documents `rows`, given their cosines with a query as `similarity` has them."""
         slope = self.slope[rows]
         if self.additive:
             return Lines(np.ones(len(rows), dtype=np.int8), cosines, slope)

@@ -11,7 +11,7 @@ import numpy as np
 
 from radii.data.embeddings import Floats
 from radii.errors import InputError
-from radii.ranking.score import Ints
+from radii.ranking.score import Bools, Ints
 
 
 class Best(NamedTuple):
@@ -152,6 +152,20 @@ class Curves:
         return StepFunction(
             np.concatenate(([self.low], self.gamma[mine], [self.high])),
             np.concatenate(([self.start[row]], self.after[mine])),
+        )
+
+    def frozen(self, still: Bools, gamma: float) -> Curves:
+        """The same, but the query rows marked in `still` (n_queries,) keep their value at γ everywhere."""
+        keep = ~still[self.query]
+        start = np.where(still, self.values(gamma), self.start)
+        return Curves(
+            self.low,
+            self.high,
+            start,
+            self.gamma[keep],
+            self.query[keep],
+            self.before[keep],
+            self.after[keep],
         )
 
     def part(self, rows: Ints, low: float | None = None, high: float | None = None) -> Curves:

@@ -14,27 +14,22 @@ per document and family 8 for r^γ, 1 for its segment and 8 for log r; per query
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking import kernels
 from radii.ranking.candidates import Sizes
 from radii.ranking.family import Family
 from radii.ranking.score import Ints
+from radii.ranking.threads import Run, available_threads, cuts, threads
 
 _GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
 _TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
-_BLAS = Lock()  # the number of BLAS threads belongs to the whole process
 
 
 class Arm:
@@ -50,16 +45,23 @@ class Arm:
         What turns a bound on the k-th best score into one on a cosine of the segment: a factor, or a term.
     lowest : float
         No smaller cosine can matter.
+    error : float
+        Of a computed cosine, or of what this family puts in its place.
     """
 
     def __init__(self, family: Family, nodes: Floats, segments: int, error: float) -> None:
         self.bins = deal(family.slope, segments)
-        self.additive = family.additive
+        self.additive, self.affine, self.error = family.additive, family.affine, error
+        if self.affine is not None:
+            nodes = nodes[:1]  # the same at every node
         at_nodes = [family.at(node) for node in nodes]
         # A common factor or term changes no ranking: factors are kept near 1, and sums above 0.
-        middle = float(np.mean(at_nodes))
+        middle, span = float(np.mean(at_nodes)), 1.0
+        if self.affine is not None:
+            span = self.affine.bound
+            self.error = 4.0 * error * span
         if family.additive:
-            middle = min(float(np.min(some)) for some in at_nodes) - 1.5
+            middle = min(float(np.min(some)) for some in at_nodes) - span - 0.5
         step = (nodes[1] - nodes[0]) * family.slope if len(nodes) > 1 else np.zeros(len(family.slope))
         weight = np.stack((at_nodes[0] - middle, step), axis=1)
         order = np.argsort(self.bins, kind="stable")
@@ -69,11 +71,17 @@ class Arm:
             most[filled] = np.maximum.reduceat(moved[order], starts) - middle
         if family.additive:
             self.weight, self.relief = weight.astype(np.float32), (-highest - 1e-5).astype(np.float32)
-            self.lowest = -2.0
+            self.lowest = -span - 1.0
         else:
             self.weight = np.exp(weight).astype(np.float32)
             self.relief = (np.exp(-highest) * (1.0 - 1e-6)).astype(np.float32)
             self.lowest = -error
+
+    def similarities(self, tile: Tile, queries: slice) -> Tile:
+        """What this family takes for the cosines of a tile."""
+        if self.affine is None:
+            return tile
+        return Tile(self.affine.tile(tile.sims, queries, tile.rows), tile.rows)
 
 
 def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
@@ -85,8 +93,8 @@ def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
 class Buffers:
     """What some queries have kept under one family, and their thresholds; one thread works on it."""
 
-    def __init__(self, arm: Arm, n_queries: int, k: int, error: float, capacity: int) -> None:
-        self.arm, self.k, self.error = arm, k, error
+    def __init__(self, arm: Arm, n_queries: int, k: int, capacity: int) -> None:
+        self.arm, self.k = arm, k
         n_nodes, n_segments = arm.relief.shape
         self.seen = np.empty((n_queries, capacity), dtype=np.int32)
         self.cosines = np.empty((n_queries, capacity), dtype=np.float32)
@@ -94,10 +102,10 @@ class Buffers:
         self.levels = np.zeros((n_queries, n_nodes), dtype=np.int32)  # bits of 0.0
         self.table = np.full((n_queries, n_segments), arm.lowest, dtype=np.float32)
 
-    def add(self, scan: Callable[..., int], tile: Tile, cuts: Any, skip: Ints) -> None:
+    def add(self, scan: Callable[..., int], tile: Tile, runs: Any, skip: Ints) -> None:
         """Scan a tile; compact, then grow, wherever a buffer is full."""
         todo = np.zeros(len(self.count), dtype=np.int64)
-        fixed = tile.sims, tile.rows, cuts, self.table, skip, todo
+        fixed = tile.sims, tile.rows, runs, self.table, skip, todo
         while scan(*fixed, self.seen, self.cosines, self.count):
             before = self.count.max()
             self.compact()
@@ -116,7 +124,7 @@ class Buffers:
             arm.relief,
             arm.additive,
             self.k,
-            self.error,
+            arm.error,
             self.levels,
             self.table,
             last,
@@ -145,11 +153,11 @@ class Share:
     """Some queries with their buffers under every family: the work of one thread at a time."""
 
     def __init__(
-        self, unit: npt.NDArray[np.float32], skip: Ints, arms: list[Arm], k: int, error: float
+        self, queries: slice, unit: npt.NDArray[np.float32], skip: Ints, arms: list[Arm], k: int
     ) -> None:
-        self.unit, self.skip = unit, skip
+        self.queries, self.unit, self.skip = queries, unit, skip
         self.width = max(256, _TILE // len(unit))
-        self.buffers = [Buffers(arm, len(unit), k, error, room(k, len(unit))) for arm in arms]
+        self.buffers = [Buffers(arm, len(unit), k, room(k, len(unit))) for arm in arms]
         self.space = np.empty(len(unit) * self.width, dtype=np.float32)
 
     def take(self, block: Block, compact: bool, last: bool) -> None:
@@ -161,9 +169,11 @@ class Share:
             tile = Tile(sims, block.rows[columns])
             for place, buffers in enumerate(self.buffers):
                 if place == 0:
-                    buffers.add(kernels.scan_pieces, tile, pieces, self.skip)
+                    own = buffers.arm.similarities(tile, self.queries)
+                    buffers.add(kernels.scan_pieces, own, pieces, self.skip)
                 else:
-                    buffers.add(kernels.scan_bins, tile, buffers.arm.bins[tile.rows], self.skip)
+                    own = buffers.arm.similarities(tile, self.queries)
+                    buffers.add(kernels.scan_bins, own, buffers.arm.bins[tile.rows], self.skip)
         if compact:
             for buffers in self.buffers:
                 buffers.compact(last)
@@ -216,14 +226,14 @@ def stream(
     error = (dim + 8) * 2.0**-24
     first = max(sizes.first, 2 * k)
     longest = max(sizes.block, first)
-    threads = sizes.threads or available_threads()
+    count = sizes.threads or available_threads()
     arms = [Arm(family, nodes, sizes.segments, error) for family in families]
-    with _threads(threads) as run:
+    with threads(count) as run:
         unit_queries = np.empty((m, dim), dtype=np.float32)
-        _unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, threads)
+        _unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, count)
         shares = [
-            Share(unit_queries[some], excluded[some], arms, k, error)
-            for some in _cuts(m, min(sizes.queries, -(-m // threads)))
+            Share(some, unit_queries[some], excluded[some], arms, k)
+            for some in cuts(m, min(sizes.queries, -(-m // count)))
         ]
         unit = np.empty((longest, dim), dtype=np.float32)
         start, compacted = 0, 0
@@ -231,40 +241,16 @@ def stream(
             stop = min(n, start + (first if start == 0 else min(sizes.block, start)))
             rows = start + np.argsort(arms[0].bins[start:stop], kind="stable")
             here = slice(0, len(rows))
-            _unit_rows(run, docs, slice(start, stop), rows - start, unit[here], threads)
+            _unit_rows(run, docs, slice(start, stop), rows - start, unit[here], count)
             block = Block(rows, arms[0].bins[rows], unit[here])
             block.tiles(shares[0].width)  # before the threads ask for it
             compact = stop >= _GROWTH * compacted or stop == n
             run(partial(Share.take, block=block, compact=compact, last=stop == n), shares)
             start, compacted = stop, stop if compact else compacted
-        return [_survivors(run, shares, place, docs, queries, threads) for place in range(len(arms))]
-
-
-def available_threads() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-Run = Callable[[Callable[[Any], object], Iterable[Any]], None]
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[Run]:
-    """A function that runs jobs on threads of our own, while BLAS uses one thread in each of them.
-
-    Two pools that wait for each other would spin on the same processors.
-    """
-    with _BLAS, threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count) as pool:
-
-        def run(job: Callable[[Any], object], over: Iterable[Any]) -> None:
-            for _ in pool.map(job, over):
-                pass
-
-        yield run
-
-
-def _cuts(n: int, step: int) -> list[slice]:
-    return [slice(at, min(at + step, n)) for at in range(0, n, max(1, step))]
+        return [
+            _survivors(run, shares, place, family, docs, queries, count)
+            for place, family in enumerate(families)
+        ]
 
 
 def _unit_rows(
@@ -273,7 +259,7 @@ def _unit_rows(
     some: slice,
     order: Ints,
     unit: npt.NDArray[np.float32],
-    threads: int,
+    count: int,
 ) -> None:
     """Unit rows of some vectors, in this order."""
     rows, norms = _plain(vectors.vectors[some]), vectors.norms[some]
@@ -281,11 +267,17 @@ def _unit_rows(
     def fill(part: slice) -> None:
         kernels.unit_rows(rows, norms, order[part], unit[part])
 
-    run(fill, _cuts(len(order), -(-len(order) // threads)))
+    run(fill, cuts(len(order), -(-len(order) // count)))
 
 
 def _survivors(
-    run: Run, shares: list[Share], place: int, docs: Embeddings, queries: Embeddings, threads: int
+    run: Run,
+    shares: list[Share],
+    place: int,
+    family: Family,
+    docs: Embeddings,
+    queries: Embeddings,
+    n_threads: int,
 ) -> tuple[Ints, Ints, Floats]:
     """What is left in the buffers, in order of rows, with cosines in float64, always summed in one order."""
     buffers = [share.buffers[place] for share in shares]
@@ -305,10 +297,10 @@ def _survivors(
             kernels.pair_dots(_plain(docs.vectors), wide, rows[part], owner[part], products[part])
 
     limit = (16 << 20) // (8 * docs.dim) if widen else len(rows)
-    run(dots, _cuts(len(rows), min(limit, -(-len(rows) // threads))))
+    run(dots, cuts(len(rows), min(limit, -(-len(rows) // n_threads))))
     products /= docs.norms[rows]
     products /= queries.norms[owner]
-    return np.concatenate(([0], np.cumsum(count))), rows, products
+    return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(products, owner, rows)
 
 
 def _plain(vectors: Any) -> npt.NDArray[Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from radii.errors import printable
-from radii.result import Document, Report
+from radii.result import Arm, Document, Report
 
 _BARS = "▁▂▃▄▅▆▇█"
 _COLOURS = {"discount": "green", "amplify": "green", "keep-cosine": "cyan", "proxy": "yellow"}
@@ -102,10 +103,33 @@ def sparkline(values: list[float], width: int = 24) -> str:
 
 
 def _arms(report: Report) -> Text:
+    """Name, parameter, gain with interval, p; a star where no single vector per document serves it."""
+    names = [printable(arm.name) + ("" if arm.servable else "*") for arm in report.arms]
+    width = max(cell_len(name) for name in names)
     lines = []
-    for arm in report.arms:
+    for arm, name in zip(report.arms, names, strict=True):
         low, high = arm.gain_ci
-        gain = f"{arm.gain:+.3f} ({low:+.3f} … {high:+.3f})"
-        fixed = "" if arm.tuned else ", fixed"
-        lines.append(f"{arm.name:<13}  γ = {arm.gamma:+.2f}  {gain}  p = {arm.p:.2g}{fixed}")
+        gain = f"{plain(arm.gain)} ({plain(low)} … {plain(high)})"
+        lines.append(f"{set_cell_size(name, width)} {_parameter(arm):<9} {gain} {arm.p:.1g}")
+    if not all(arm.servable for arm in report.arms):
+        lines.append("* not servable from one vector per document and one inner product")
     return Text("\n".join(lines))
+
+
+def _parameter(arm: Arm) -> str:
+    """An exponent as `γ -0.25`, a weight as `w +0.50`, in brackets where not tuned; the first of two."""
+    if not arm.parameters:
+        return ""
+    kind, value = "γ" if "gamma" in arm.parameters else "w", next(iter(arm.parameters.values()))
+    text = f"{kind} {value:+.2f}" + ("…" if len(arm.parameters) > 1 else "")
+    return text if arm.tuned else f"[{text}]"
+
+
+def plain(value: float) -> str:
+    """Three decimals with a sign; what rounds to zero has none.
+
+    >>> plain(-0.0004), plain(0.02)
+    (' 0.000', '+0.020')
+    """
+    text = f"{value:+.3f}"
+    return " 0.000" if float(text) == 0 else text

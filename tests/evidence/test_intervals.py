@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from radii.errors import InputError
+from radii.evidence import intervals
 from radii.evidence.intervals import estimate, queries_needed
 
 
@@ -17,6 +18,42 @@ def test_interval_of_many_normal_differences_is_the_textbook_one():
     assert got.mean == pytest.approx(0.02, abs=1e-12)
     assert got.low == pytest.approx(0.02 - half, abs=0.05 * half)
     assert got.high == pytest.approx(0.02 + half, abs=0.05 * half)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_interval_is_that_of_scipy(seed):
+    """Skewed differences: bias correction and acceleration both matter."""
+    x = np.random.default_rng(seed).lognormal(size=40) - 1.0
+    got = estimate(x, seed=0, resamples=40_000)
+    theirs = stats.bootstrap(
+        (x,), np.mean, n_resamples=40_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    width = theirs.high - theirs.low
+    assert got.low == pytest.approx(theirs.low, abs=0.02 * width)
+    assert got.high == pytest.approx(theirs.high, abs=0.02 * width)
+    assert got.low + got.high - 2 * x.mean() > 0.1 * width  # not a symmetric interval
+
+
+def test_draws_that_are_not_kept_are_the_same(monkeypatch):
+    x = np.random.default_rng(2).normal(size=80)
+    kept = estimate(x, seed=1)
+    monkeypatch.setattr(intervals, "_KEPT", 0)
+    assert estimate(x, seed=1) == kept
+
+
+def test_a_stretched_interval_is_wider_by_that_much():
+    x = np.random.default_rng(2).normal(size=80)
+    plain, wide = estimate(x, seed=1), estimate(x, seed=1, stretch=1.5)
+    assert wide.low - x.mean() == pytest.approx(1.5 * (plain.low - x.mean()))
+    assert wide.high - x.mean() == pytest.approx(1.5 * (plain.high - x.mean()))
+    assert (wide.mean, wide.p) == (plain.mean, plain.p)
+
+
+def test_one_query_that_differs_gives_a_finite_interval():
+    x = np.zeros(30)
+    x[4] = 1.0
+    got = estimate(x, seed=0)
+    assert 0.0 <= got.low <= got.mean <= got.high < 1.0
 
 
 def test_p_of_four_differences_is_enumerated():

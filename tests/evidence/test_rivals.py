@@ -1,24 +1,26 @@
-"""Penalties and other vectors against plain formulas."""
+"""Other vectors and scales against plain formulas; what shares the products against what does not."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from radii.data.embeddings import Embeddings
 from radii.evidence.rivals import (
-    NEIGHBOURS,
-    TEMPERATURE,
+    PROJECTIONS,
     all_but_the_top,
-    bank_penalties,
     centred,
+    extended,
+    local_scaling,
     without_mean_direction,
 )
-
-
-def unit(x):
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+from radii.ranking.bank import NEIGHBOURS, ask_bank
+from radii.ranking.candidates import Sizes, find_candidates
+from radii.ranking.family import Family
+from radii.ranking.path import ExponentPath
+from tests.planted import unit
 
 
 @pytest.fixture
@@ -27,50 +29,17 @@ def corpus():
     return rng.normal(size=(70, 6)) + 0.5, rng.normal(size=(45, 6)) + 0.3
 
 
-def test_penalties_by_brute_force(corpus):
-    docs, queries = corpus
-    fold = np.arange(45) % 5
-    excluded = np.where(np.arange(45) < 20, np.arange(45), -1)  # the first twenty are documents too
-    found = bank_penalties(Embeddings.of(docs), Embeddings.of(queries), fold, excluded)
-    cosines = unit(docs) @ unit(queries).T
-    cosines[np.arange(20), np.arange(20)] = -1.0
-    for f in range(5):
-        bank = cosines[:, fold != f]
-        hub = np.sort(bank, axis=1)[:, -NEIGHBOURS:].mean(axis=1)
-        softmax = TEMPERATURE * logsumexp(bank / TEMPERATURE, axis=1)
-        np.testing.assert_allclose(found.hub[f], hub, atol=1e-6)
-        np.testing.assert_allclose(found.softmax[f], softmax, atol=1e-5)
-
-
-def test_a_query_never_speaks_about_itself(corpus):
-    """Whatever a fold's queries are, their own penalty stays the same."""
-    docs, queries = corpus
-    fold = np.arange(45) % 5
-    nobody = np.full(45, -1)
-    before = bank_penalties(Embeddings.of(docs), Embeddings.of(queries), fold, nobody)
-    queries[fold == 2] *= -3.0
-    after = bank_penalties(Embeddings.of(docs), Embeddings.of(queries), fold, nobody)
-    np.testing.assert_allclose(before.hub[2], after.hub[2], atol=1e-6)
-    assert np.abs(before.hub[1] - after.hub[1]).max() > 0.01
-
-
-def test_csls_is_half_a_hub_penalty(corpus):
-    """CSLS ranks by 2 cos − r_d − r_q; r_q is the same for every document."""
-    docs, queries = corpus
-    fold = np.arange(45) % 5
-    found = bank_penalties(Embeddings.of(docs), Embeddings.of(queries), fold, np.full(45, -1))
-    cosines = unit(docs) @ unit(queries).T
-    bank = fold != fold[0]
-    near_docs = np.sort(cosines[:, bank], axis=1)[:, -NEIGHBOURS:].mean(axis=1)
-    near_query = np.sort(cosines[:, 0])[-NEIGHBOURS:].mean()
-    csls = 2 * cosines[:, 0] - near_docs - near_query
-    ours = cosines[:, 0] - 0.5 * found.hub[fold[0]]
-    assert np.argsort(-csls).tolist() == np.argsort(-ours).tolist()
+def ranked(docs, queries, family, k=10, sizes=None):
+    """(n_queries, k) document rows."""
+    nobody = np.full(len(queries), -1)
+    [found] = find_candidates(docs, queries, [family], k, (0.0, 0.0), nobody, sizes)
+    path = ExponentPath(docs, queries, k, (0.0, 0.0), family, found)
+    return np.array([path.top(row, 0.0) for row in range(len(queries))])
 
 
 def test_centring_leaves_no_mean(corpus):
     docs, queries = (Embeddings.of(x) for x in corpus)
-    moved, asked = centred(docs, queries)
+    moved, asked = centred(docs).pair(docs, queries)
     np.testing.assert_allclose(moved.vectors.mean(axis=0), 0.0, atol=1e-6)
     mean = unit(corpus[0]).mean(axis=0)
     np.testing.assert_allclose(asked.vectors, unit(corpus[1]) - mean, atol=1e-6)
@@ -80,15 +49,82 @@ def test_centring_leaves_no_mean(corpus):
 def test_the_mean_direction_is_gone(corpus):
     docs, queries = (Embeddings.of(x) for x in corpus)
     mean = unit(corpus[0]).mean(axis=0)
-    for side in without_mean_direction(docs, queries):
+    for side in without_mean_direction(docs).pair(docs, queries):
         np.testing.assert_allclose(side.vectors @ mean, 0.0, atol=1e-6)
 
 
 def test_all_but_the_top_is_the_rest_of_a_singular_value_decomposition(corpus):
     docs, queries = (Embeddings.of(x) for x in corpus)
-    moved, asked = all_but_the_top(docs, queries)
+    moved, asked = all_but_the_top(docs).pair(docs, queries)
     mean = unit(corpus[0]).mean(axis=0)
     centre = unit(corpus[0]) - mean
     top = np.linalg.svd(centre)[2][0]
     np.testing.assert_allclose(moved.vectors, centre - np.outer(centre @ top, top), atol=1e-6)
     np.testing.assert_allclose(asked.vectors @ top, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [None, Sizes(block=50, queries=7, first=20)], ids=["plain", "streamed"])
+@pytest.mark.parametrize("name", PROJECTIONS)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_low_rank_changes_rank_like_the_vectors_themselves(name, sizes, seed):
+    rng = np.random.default_rng(seed)
+    docs = Embeddings.of((rng.normal(size=(90, 7)) + rng.normal(size=7)) * rng.uniform(0.1, 9, size=(90, 1)))
+    queries = Embeddings.of(rng.normal(size=(9, 7)) + rng.normal(size=7))
+    change = PROJECTIONS[name](docs)
+    moved, asked = change.pair(docs, queries)
+    cosines = unit(asked.vectors.astype(np.float64)) @ unit(moved.vectors.astype(np.float64)).T
+    found = ranked(docs, queries, Family.fixed(change.affine(docs, queries)), sizes=sizes)
+    # Equal but for float32's rounding of the changed vectors.
+    best = -np.sort(-cosines, axis=1)[:, :10]
+    np.testing.assert_allclose(np.take_along_axis(cosines, found, axis=1), best, atol=1e-5)
+
+
+def test_a_document_at_the_mean_scores_nothing():
+    """Of two opposite pairs and a fifth document between them, nothing is left of the fifth once centred."""
+    docs = Embeddings.of(np.array([[1.0, 1, 0], [1, -1, 0], [1, 0, 1], [1, 0, -1], [1, 0, 0]]))
+    affine = centred(docs).affine(docs, Embeddings.of(np.eye(3)))
+    assert affine.scale[4] > 0  # its unit vector is longer than the mean
+    alone = Embeddings.of(np.array([[2.0, 0.0], [2.0, 0.0]]))
+    assert centred(alone).affine(alone, alone).scale.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("sizes", [None, Sizes(block=50, queries=7, first=20)], ids=["plain", "streamed"])
+def test_local_scaling_by_its_definition(corpus, sizes):
+    """exp(−‖q̂ − d̂‖² / (σ_q σ_d)), whatever σ_q is."""
+    docs, queries = (Embeddings.of(x) for x in corpus)
+    fold = np.arange(45) % 5
+    bank = ask_bank(docs, queries, fold, np.full(45, -1))
+    distance = np.linalg.norm(unit(corpus[1])[:, None] - unit(corpus[0])[None], axis=2)
+    sigma = np.sort(distance[fold != 0], axis=0)[NEIGHBOURS - 1]
+    similarity = np.exp(-(distance**2) / (0.7 * sigma))
+    found = ranked(docs, queries, Family.fixed(local_scaling(bank.last[0], 45)), sizes=sizes)
+    assert found.tolist() == np.argsort(-similarity, axis=1)[:, :10].tolist()
+
+
+def test_csls_is_half_a_hub_penalty(corpus):
+    """CSLS ranks by 2 cos − r_d − r_q; r_q is the same for every document."""
+    docs, queries = corpus
+    fold = np.arange(45) % 5
+    found = ask_bank(Embeddings.of(docs), Embeddings.of(queries), fold, np.full(45, -1))
+    cosines = unit(docs) @ unit(queries).T
+    near_docs = np.sort(cosines[:, fold != fold[0]], axis=1)[:, -NEIGHBOURS:].mean(axis=1)
+    near_query = np.sort(cosines[:, 0])[-NEIGHBOURS:].mean()
+    csls = 2 * cosines[:, 0] - near_docs - near_query
+    ours = cosines[:, 0] - 0.5 * found.near[fold[0]]
+    assert np.argsort(-csls).tolist() == np.argsort(-ours).tolist()
+
+
+def test_a_penalty_is_one_more_dimension(corpus):
+    docs, queries = (Embeddings.of(x) for x in corpus)
+    penalty = np.random.default_rng(1).random(70)
+    product = extended(queries, np.ones(45)).vectors @ extended(docs, -penalty).vectors.T
+    np.testing.assert_allclose(product, unit(corpus[1]) @ unit(corpus[0]).T - penalty, atol=1e-6)
+
+
+def test_normalising_one_side_only_is_nothing_new(corpus):
+    """Queries only: the inner product's ranking. Documents only: cosine's. (arXiv 2602.09229)"""
+    docs, queries = corpus
+    only_queries, only_docs = unit(queries) @ docs.T, queries @ unit(docs).T
+    assert (np.argsort(-only_queries) == np.argsort(-(queries @ docs.T))).all()
+    assert (np.argsort(-only_docs) == np.argsort(-(unit(queries) @ unit(docs).T))).all()

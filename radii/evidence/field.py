@@ -1,0 +1,289 @@
+"""Every way to rank, on the same queries, over the same products.
+
+All arms are families of scores: the norm and whatever else is a multiplier, penalties, other vectors. They
+share one product of documents and queries, are tuned and judged by `held_out`, and held against one cosine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from radii.data.embeddings import Floats
+from radii.evidence.arms import NORM, RESIDUAL, Contender, Start, multiplier
+from radii.evidence.holdout import held_out
+from radii.evidence.question import Question
+from radii.evidence.rivals import PROJECTIONS, Projection, extended, local_scaling
+from radii.ranking.family import Affine, Family
+from radii.ranking.path import ExponentPath, MetricPath
+from radii.ranking.score import Bools
+from radii.ranking.steps import Curves
+
+# What the bank makes of every document: names of arms.
+HUB, SOFTMAX, DENSITY, OCCURRENCE, LOCAL = (
+    "hub penalty",
+    "inverted softmax",
+    "local density",
+    "k-occurrence",
+    "local scaling",
+)
+# A multiplier whose logarithm varies more than this is tempered by a power: with an exponent of 1 it would
+# rank by itself, and all that matters would happen in a sliver around 0.
+_WIDEST = 0.5
+# A copy of the corpus with more numbers than this takes gigabytes: nothing is put on top of such an arm.
+_COPIED = 1 << 28
+
+
+class Field:
+    """All arms on the same judged queries.
+
+    Parameters
+    ----------
+    question : Question
+    signals : {name: (n_docs,) float64}
+        Positive multipliers; NORM is one of them.
+    joint : (n_docs,) float64, optional
+        A second positive multiplier to be used together with the norm.
+
+    Attributes
+    ----------
+    ids : list of str
+        The judged queries.
+    curves : {name: Curves}
+        The metric along the parameter of each family.
+    path_of : {query id: ExponentPath}
+        Of the norm.
+    active : (n_judged,) bool
+        Whether the query's first document is first for a query of its bank.
+    """
+
+    def __init__(
+        self, question: Question, signals: Mapping[str, Floats], joint: Floats | None = None
+    ) -> None:
+        self.question, self.signals = question, signals
+        self.projections: dict[str, Projection] = {}
+        changed: dict[str, Affine] = {}
+        for name, make in PROJECTIONS.items():
+            self.projections[name] = make(question.docs)
+            changed[name] = self.projections[name].affine(question.docs, question.queries)
+        self.powers = {name: 1.0 if name == NORM else _power(values) for name, values in signals.items()}
+        if question.banked:
+            self.powers |= {name: _power(self._told(name)) for name in (DENSITY, OCCURRENCE)}
+        shared = {name: Family.power(values ** self.powers[name]) for name, values in signals.items()}
+        self.joint = {} if joint is None else _joint(question, signals[NORM], joint)
+        shared |= {name: family for name, (_, family) in self.joint.items()}
+        self.ids: list[str] = []
+        self.path_of: dict[str, ExponentPath] = {}
+        pieces: dict[str, list[Curves]] = {}
+        active: list[Bools] = []
+        for part, rows in enumerate(question.parts):
+            if not rows.size:
+                continue
+            queries = question.queries.part(rows)
+            families = shared | self._banked(part, len(rows))
+            for name, affine in changed.items():
+                families[name] = Family.fixed(Affine(affine.left[rows], affine.right, affine.scale))
+            found = question.paths(question.docs, queries, families)
+            path, steps = found[NORM]
+            self.ids += steps.ids
+            self.path_of |= dict.fromkeys(steps.ids, path)
+            for name, (_, one) in found.items():
+                pieces.setdefault(name, []).append(one.curves)
+            if question.banked:
+                first = [path.top(name, 0.0)[:1] for name in steps.ids]
+                active.append(np.array([bool(question.bank.first[part, top].any()) for top in first]))
+        if not self.ids:  # let the metric say why
+            question.paths(question.docs, question.queries, {NORM: shared[NORM]})
+        # In the order of the queries, so that no sum depends on how they were dealt.
+        order = np.argsort([question.queries.rows[name] for name in self.ids])
+        self.ids = [self.ids[at] for at in order]
+        self.curves = {name: Curves.joined(some).part(order) for name, some in pieces.items()}
+        self.active = np.concatenate(active)[order] if active else np.zeros(len(order), dtype=bool)
+
+    def _banked(self, part: int, n_queries: int) -> dict[str, Family]:
+        """What the bank of the other folds says, as families."""
+        if not self.question.banked:
+            return {}
+        bank, scale = self.question.bank, 1.0 / self.question.reach
+        found = {
+            HUB: Family.bias(scale * bank.near[part]),
+            SOFTMAX: Family.bias(scale * bank.mass[part]),
+            LOCAL: Family.fixed(local_scaling(bank.last[part], n_queries)),
+        }
+        for name in (DENSITY, OCCURRENCE):
+            found[name] = Family.power(self._told(name)[part] ** self.powers[name])
+        return found
+
+    def _told(self, name: str) -> Floats:
+        """What the bank tells of every document as a positive multiplier: (n_folds, n_docs)."""
+        bank = self.question.bank
+        if name == OCCURRENCE:
+            return 1.0 + bank.occurrence
+        values = [multiplier(row) for row in bank.near]
+        return np.stack([np.ones(bank.near.shape[1]) if row is None else row for row in values])
+
+    @property
+    def steps(self) -> MetricPath:
+        """The metric along the norm's exponent."""
+        return MetricPath(self.question.metric, self.ids, self.curves[NORM])
+
+    @cached_property
+    def cosine(self) -> Floats:
+        """(n_judged,) metric of every query under cosine."""
+        return self.curves[NORM].values(0.0)
+
+    def exponent(
+        self, name: str, signal: str, low: float | None = None, high: float | None = None
+    ) -> Contender:
+        """A multiplier, its exponent chosen on training folds between `low` and `high`, once tempered."""
+        question, ends = self.question, self.question.gamma_range
+        low, high = ends[0] if low is None else low, ends[1] if high is None else high
+        found = held_out(self.curves[signal], low, high, question.seed, question.protocol)
+        power = self.powers[signal]
+        gamma = power * found.gamma
+
+        def build() -> list[Start]:
+            if signal in self.signals:
+                return [Start(question.docs, question.asked, gamma * np.log(self.signals[signal]))]
+            return [
+                Start(question.docs, question.queries.part(rows), gamma * np.log(told))
+                for rows, told in zip(question.parts, self._told(signal), strict=True)
+            ]
+
+        own = signal in (NORM, RESIDUAL)
+        return Contender(
+            name,
+            NORM if own else "hubness" if signal in (DENSITY, OCCURRENCE) else signal,
+            {"gamma": gamma},
+            found.gains,
+            found.estimate,
+            found.chosen * power,
+            offered=not own,
+            build=None if own else build,
+        )
+
+    def together(self, name: str, other: str) -> Contender:
+        """The norm's exponent and that of the second multiplier, chosen together."""
+        question = self.question
+        exponents = [0.0, *(exponent for exponent, _ in self.joint.values())]
+        paths = [self.curves[NORM], *(self.curves[key] for key in self.joint)]
+        found = held_out(paths, *question.gamma_range, question.seed, question.protocol)
+        return Contender(
+            name,
+            f"norm and {other}",
+            {"gamma": found.gamma, f"gamma of {other}": exponents[found.which]},
+            found.gains,
+            found.estimate,
+            found.chosen,
+        )
+
+    def penalty(self, name: str) -> Contender:
+        """A penalty, its weight chosen on training folds between 0 and 1."""
+        question = self.question
+        low, high = sorted((0.0, question.reach))
+        found = held_out(self.curves[name], low, high, question.seed, question.protocol)
+        weight = found.gamma / question.reach
+        return Contender(
+            name,
+            "hubness",
+            {"weight": weight},
+            found.gains,
+            found.estimate,
+            found.chosen / question.reach,
+            build=lambda: self._penalised(name, weight),
+        )
+
+    def _penalised(self, name: str, weight: float) -> list[Start]:
+        """cos − w b as an inner product with one more dimension, part by part."""
+        question = self.question
+        bank = question.bank.near if name == HUB else question.bank.mass
+        starts = []
+        for rows, penalty in zip(question.parts, bank, strict=True):
+            docs, queries = extended(question.docs, -weight * penalty), question.queries.part(rows)
+            starts.append(Start(docs, extended(queries, np.ones(len(queries))), np.log(docs.norms)))
+        return starts
+
+    def dynamic(self) -> Contender:
+        """Inverted softmax where the query's first document is first for a query of the bank, else cosine.
+
+        No single vector per document ranks like that: which of two rankings is used depends on the query.
+
+        Source: QB-Norm, arXiv 2112.12777.
+        """
+        question = self.question
+        low, high = sorted((0.0, question.reach))
+        curves = self.curves[SOFTMAX].frozen(~self.active, 0.0)
+        found = held_out(curves, low, high, question.seed, question.protocol)
+        return Contender(
+            f"dynamic {SOFTMAX}",
+            "hubness",
+            {"weight": found.gamma / question.reach},
+            found.gains,
+            found.estimate,
+            found.chosen / question.reach,
+            servable=False,
+            offered=False,
+        )
+
+    def fixed(
+        self,
+        name: str,
+        explains: str,
+        parameters: Mapping[str, float],
+        at: tuple[str, float],
+        *,
+        offered: bool = False,
+        build: Callable[[], list[Start]] | None = None,
+    ) -> Contender:
+        """An arm without a choice, at a point of a family's curves: every query may judge it."""
+        gains = self.curves[at[0]].values(at[1]) - self.cosine
+        return Contender(
+            name, explains, parameters, gains, self.question.worth(gains), None, offered=offered, build=build
+        )
+
+    def projected(self, name: str) -> Contender:
+        """The cosine of centred or projected vectors."""
+        question = self.question
+
+        def build() -> list[Start]:
+            return [Start(*self.projections[name].pair(question.docs, question.asked), None)]
+
+        small = question.docs.vectors.size <= _COPIED
+        at = name, 0.0
+        return self.fixed(name, "mean direction", {}, at, offered=True, build=build if small else None)
+
+    def beyond(self, base: Contender, values: Floats) -> Contender:
+        """What an exponent of `values` adds, on held-out queries, to the ranking that `base` arrives at."""
+        question = self.question
+        ids: list[str] = []
+        pieces = []
+        family = Family.power(values)
+        for start in base.build() if base.build is not None else []:
+            if len(start.queries):
+                own = {"own": Family(family.slope, base=start.base)}
+                steps = question.paths(start.docs, start.queries, own)["own"][1]
+                ids += steps.ids
+                pieces.append(steps.curves)
+        found = held_out(Curves.joined(pieces), *question.gamma_range, question.seed, question.protocol)
+        at = {query: row for row, query in enumerate(ids)}
+        gains = found.gains[[at[query] for query in self.ids]]
+        return Contender(
+            f"norm beyond {base.name}", NORM, {"gamma": found.gamma}, gains, found.estimate, found.chosen
+        )
+
+
+def _power(values: Floats) -> float:
+    """What tempers positive multipliers."""
+    return float(min(1.0, _WIDEST / max(np.log(values).std(), 1e-12)))
+
+
+def _joint(question: Question, norm: Floats, other: Floats) -> dict[str, tuple[float, Family]]:
+    """The norm's path at four exponents of a second multiplier, a quarter and half of the way to the ends."""
+    found = {}
+    for share in (-0.5, -0.25, 0.25, 0.5):
+        exponent = (question.gamma_range[1] if share > 0 else -question.gamma_range[0]) * share
+        if exponent:
+            found[f"joint {share}"] = exponent, Family.power(norm, base=exponent * np.log(other))
+    return found
