@@ -66,7 +66,7 @@ def stationary_norm(
     second_moment: npt.ArrayLike,
     power: float = 1,
 ) -> Floats:
-    """Norm at which damping, drift and heat balance: R^(1+p) = [b + √(b² + a η²S)] / a, b = (1−α)ηD, a = 2α−α².
+    """Norm where damping, drift and heat balance: R^(1+p) = (b + √(b² + aη²S)) / a; a = 2α−α², b = (1−α)ηD.
 
     Parameters
     ----------
