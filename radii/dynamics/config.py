@@ -64,7 +64,7 @@ class Setting(BaseModel):
     beta2: float = Field(default=0.999, ge=0, lt=1)
     epsilon: float = Field(default=1e-12, gt=0, description="Of Adam; tiny, or it breaks scale invariance.")
     outward: float = Field(default=0.0, description="A radial push added to u: makes drift to order.")
-    initial_norm: float = Field(default=1.0, gt=0)
+    initial_norm: float = Field(default=0.1, gt=0)
     burn_in: int = Field(default=2000, ge=0)
     steps: int = Field(default=2000, ge=32, description="After burn-in; these are measured.")
     lags: int = Field(default=0, ge=0, description="Autocovariances of the gradient, up to this lag.")
@@ -161,6 +161,24 @@ def read_settings(path: StrPath, overrides: Mapping[str, Any] | None = None) -> 
     given = dict(overrides or {})
     over = {name: values for name, values in tables.get("grid", {}).items() if name not in given}
     return grid({**tables.get("setting", {}), **given}, over, str(path))
+
+
+def parse_values(words: list[str]) -> dict[str, Any]:
+    """Settings from words NAME=VALUE, the value as in TOML or else a plain word.
+
+    >>> parse_values(["lam=0.1", "optimiser=lion", "ambiguity=[0.0, 0.5]"])
+    {'lam': 0.1, 'optimiser': 'lion', 'ambiguity': [0.0, 0.5]}
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise InputError(f"{word!r}", where="--set", fix="write NAME=VALUE, as in --set lam=0.1")
+        try:
+            found[name] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = text
+    return found
 
 
 def shown_names(names: list[str]) -> str:

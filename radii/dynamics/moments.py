@@ -40,7 +40,7 @@ class Moments:
         self.sums["lagged"] = torch.zeros(lags, runs, items, dtype=torch.float64)
         self._recent: list[Any] = []  # q of the last steps, the newest first
         self._kept = frozenset(np.linspace(0, steps - 1, samples).astype(int).tolist()) if samples else ()
-        self.series: dict[str, list[Floats]] = {"drift": [], "square": []}
+        self.series: dict[str, list[Any]] = {"drift": [], "square": []}
 
     def add(self, before: Any, decayed: Any, after: Any, fresh: Any, eta: Any) -> None:
         """Take in one step: (n_runs, n_items, dim) vectors before it, after decay, and after it.
@@ -77,8 +77,8 @@ class Moments:
                 self.sums["lagged"][k] += (q * earlier).sum(dim=2)
             self._recent = [q, *self._recent[: self._lags - 1]]
         if self.count in self._kept:
-            self.series["drift"].append(outward.numpy().astype(np.float32))
-            self.series["square"].append(second.numpy().astype(np.float32))
+            self.series["drift"].append(outward.float())
+            self.series["square"].append(second.float())
         self.count += 1
 
     def means(self) -> dict[str, Floats]:

@@ -13,7 +13,7 @@ from radii.dynamics.stationary import relaxation_time, stationary_norm
 from radii.errors import NumericalError
 
 # A run is stationary when it was let go for this many relaxation times before and during the measurement …
-BURN_RELAXATIONS, MEASURED_RELAXATIONS = 3.0, 2.0
+BURN_RELAXATIONS, MEASURED_RELAXATIONS = 5.0, 2.0
 # … and the mean over items of log R² differs by less than this between the halves of the measurement.
 LARGEST_CHANGE = 0.01
 

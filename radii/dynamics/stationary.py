@@ -129,7 +129,7 @@ def dominance(
     # t = b / √(a c) tells all: x is t + √(t² + 1) times its heat-only value, (1 + √(1 + 1/t²)) / 2 times its
     # drift-only one.
     scale = np.sqrt(q.a) * q.heat
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = np.where(scale > 0, q.b / scale, np.sign(q.b) * np.inf)
         off_heat = np.abs((t + np.hypot(t, 1.0)) ** (-1 / (1 + power)) - 1)
         off_drift = np.abs((2 / (1 + np.sqrt(1 + 1 / t**2))) ** (1 / (1 + power)) - 1)

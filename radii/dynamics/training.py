@@ -19,15 +19,15 @@ from radii.errors import InputError, MissingExtraError, NumericalError
 
 Progress = Callable[[int, int], None]  # (run-steps done, run-steps in all)
 
-_CHUNK = 256  # steps whose pairs are drawn at a time
-_WIDTH = 32  # runs that advance together: enough to hide the overhead, few enough to stay in the cache
+CHUNK = 256  # steps whose pairs are drawn at a time
+WIDTH = 32  # runs that advance together: enough to hide the overhead, few enough to stay in the cache
 
 
 def simulate(
     settings: Sequence[Setting],
     *,
     progress: Progress | None = None,
-    width: int = _WIDTH,
+    width: int = WIDTH,
 ) -> list[Run]:
     """Train every setting and measure it after burn-in; results in the order given.
 
@@ -43,22 +43,31 @@ def simulate(
     NumericalError
         When a run leaves the numbers; the message names its setting.
     """
-    batches = plan(settings, width)
-    total = sum((s.burn_in + s.steps) for s in settings)
     found: dict[int, Run] = {}
-    done = 0
-    for rows in batches:
+    count = Counter(settings, progress)
+    for rows in plan(settings, width):
         batch = Batch([settings[row] for row in rows])
         while not batch.finished:
-            taken = batch.advance(_CHUNK)
-            done += taken * len(rows)
-            if progress is not None:
-                progress(done, total)
+            count.add(batch.advance(CHUNK), rows)
         found.update(zip(rows, batch.results(), strict=True))
     return [found[row] for row in range(len(settings))]
 
 
-def plan(settings: Sequence[Setting], width: int = _WIDTH) -> list[list[int]]:
+class Counter:
+    """Tells `progress` how many run-steps of all are done."""
+
+    def __init__(self, settings: Sequence[Setting], progress: Progress | None) -> None:
+        self._total = sum(s.burn_in + s.steps for s in settings)
+        self._done, self._progress = 0, progress
+
+    def add(self, steps: int, rows: Sequence[int]) -> None:
+        """So many more steps of each of these runs."""
+        self._done += steps * len(rows)
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def plan(settings: Sequence[Setting], width: int = WIDTH) -> list[list[int]]:
     """Rows of `settings` that advance together, batch by batch; raises as `simulate` does."""
     if not settings:
         raise InputError("no settings", where="simulate", fix="give at least one")
@@ -155,12 +164,14 @@ class Batch:
 
     def results(self) -> list[Run]:
         """One Run per setting; raises NumericalError before the end, when there is nothing to report."""
+        import torch
+
         if not self.finished:
             raise NumericalError(f"{self.taken} steps taken of {self._one.burn_in + self._one.steps}")
         means = self.moments.means()
         series = {
-            k: np.stack(v) if v else np.empty((0, *means["norm"].shape))
-            for k, v in self.moments.series.items()
+            name: torch.stack(kept).numpy() if kept else np.empty((0, *means["norm"].shape))
+            for name, kept in self.moments.series.items()
         }
         heat = means["second"] - (means.pop("mean") ** 2).sum(axis=2)
         return [
