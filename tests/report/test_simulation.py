@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from radii.claims import catalogue
-from radii.claims.outcome import Outcome, at_most, reported
+from radii.claims.outcome import Outcome
 from radii.cli import main
 from radii.dynamics.config import Setting
 from radii.dynamics.training import simulate
