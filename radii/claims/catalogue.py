@@ -12,6 +12,7 @@ CLAIMS = {
     "equation": "radii.claims.equation",
     "laws": "radii.claims.laws",
     "heat": "radii.claims.heat",
+    "optimisers": "radii.claims.optimisers",
 }
 
 
