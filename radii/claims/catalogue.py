@@ -12,7 +12,10 @@ CLAIMS = {
     "equation": "radii.claims.equation",
     "laws": "radii.claims.laws",
     "heat": "radii.claims.heat",
+    "frequency": "radii.claims.frequency",
     "optimisers": "radii.claims.optimisers",
+    "architecture": "radii.claims.architecture",
+    "transport": "radii.claims.transport",
 }
 
 

@@ -38,8 +38,9 @@ class Encoder:
     """Parameters with a leading axis of runs, and the map from them to the vectors of all items.
 
     table   z_i is parameter i.
-    mlp     z = W₃ · LN(act(W₂ act(W₁ x) + b)) with LN and W₃ as the setting says; x is a vector of features,
-            or a text, whose words W₁ embeds and averages (then there is no activation after W₁).
+    mlp     z = W₃ · LN(act(W₂ act(W₁ x) + b)), LN as the setting says; without a head z = W₂ act(W₁ x) + b.
+            Of a text x, W₁ embeds the words and averages them, with no activation after it; without a head
+            that mean is z.
     """
 
     def __init__(self, settings: list[Setting]) -> None:
@@ -64,6 +65,9 @@ class Encoder:
             self.lengths = counts.sum(axis=2)
             counts = counts / self.lengths[:, :, None]
         self.inputs = torch.tensor(counts, dtype=self._dtype)
+        if not one.head and one.text_length is not None:
+            self.params = [normal(one.features, one.dim, scale=one.dim**-0.5) * norms]
+            return
         width = one.hidden if one.head else one.dim
         first = 1.0 if one.text_length is not None else one.features**-0.5
         self.params = [
@@ -84,6 +88,8 @@ class Encoder:
             return params[0]
         act: Any = functional.gelu if one.activation == "gelu" else torch.nn.Identity()
         hidden = torch.bmm(self.inputs, params[0])
+        if len(params) == 1:
+            return hidden
         if one.text_length is None:
             hidden = act(hidden)
         hidden = torch.baddbmm(params[2], hidden, params[1])

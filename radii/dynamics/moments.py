@@ -47,34 +47,37 @@ class Moments:
 
         `fresh` is the newest gradient of every item as the optimiser sees it; `eta` (n_runs, 1).
         """
+        import torch
+
+        dot = torch.linalg.vecdot
         task = after - decayed
-        square = (before * before).sum(dim=2)
+        square = dot(before, before)
         norm = square.sqrt()
         scale = norm / eta if self._power else 1 / eta.expand_as(norm)
-        length = (task * task).sum(dim=2)
-        outward = (before * task).sum(dim=2) / norm * scale
+        length = dot(task, task)
+        outward = dot(before, task) / norm * scale
         second = length * scale**2
-        rest = (decayed * decayed).sum(dim=2)
+        rest = dot(decayed, decayed)
         sums = {
             "norm": norm,
             "square": square,
             "drift": outward,
             "second": second,
-            "alpha": 1 - (before * decayed).sum(dim=2) / square,
-            "moved": (length > 0).to(norm.dtype),
-            "gain": 2 * (decayed * task).sum(dim=2) + length,
+            "alpha": 1 - dot(before, decayed) / square,
+            "moved": length > 0,
+            "gain": 2 * dot(decayed, task) + length,
             "loss": square - rest,
-            "mean": task * scale[:, :, None],
         }
+        self.sums["mean"].addcmul_(task, scale[:, :, None])
         for name, value in sums.items():
             self.sums[name] += value
         self.sums["blocks"][self.count * BLOCKS // self._steps] += square
         if self._lags:
             q = fresh * norm[:, :, None] if self._power else fresh
-            self.sums["fresh_drift"] -= (before * q).sum(dim=2) / norm
-            self.sums["fresh_second"] += (q * q).sum(dim=2)
+            self.sums["fresh_drift"] -= dot(before, q) / norm
+            self.sums["fresh_second"] += dot(q, q)
             for k, earlier in enumerate(self._recent):
-                self.sums["lagged"][k] += (q * earlier).sum(dim=2)
+                self.sums["lagged"][k] += dot(q, earlier)
             self._recent = [q, *self._recent[: self._lags - 1]]
         if self.count in self._kept:
             self.series["drift"].append(outward.float())

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from radii.data.embeddings import Floats
 from radii.dynamics.config import Setting
@@ -88,8 +89,16 @@ class Run:
     length: Floats | None
     stationarity: Stationarity
 
+    @property
+    def predictable(self) -> npt.NDArray[np.bool_]:
+        """Items that the equation speaks of: damped, α in [0, 1). A network's decay may lengthen some."""
+        return np.asarray((self.alpha >= 0) & (self.alpha < 1))
+
     def predicted(self) -> Floats:
-        """Norm of every item by the stationary norm equation, from its measured D, S and α."""
+        """Norm of every item by the stationary norm equation, from its measured D, S and α.
+
+        Raises InputError unless every item is `predictable`.
+        """
         return stationary_norm(
             eta=self.setting.eta,
             alpha=self.alpha,
@@ -115,7 +124,7 @@ class Run:
             "setting": self.setting.model_dump(),
             "stationarity": {**vars(self.stationarity), "relaxation": _number(self.stationarity.relaxation)},
             "equilibrium": arrays["norm"] if reached else None,
-            "predicted": _plain(self.predicted()) if reached else None,
+            "predicted": _plain(self.predicted()) if reached and self.predictable.all() else None,
             **arrays,
             "length": None if self.length is None else _plain(self.length),
         }

@@ -18,9 +18,9 @@ def draw_runs(runs: Sequence[Run], folder: StrPath) -> str:
 
     One point per item of a stationary run, a seeded sample of them above 4,000.
     """
-    settled = [run for run in runs if run.stationarity.reached]
+    settled = [run for run in runs if run.stationarity.reached and run.predictable.all()]
     if not settled:
-        return "none: no run reached an equilibrium"
+        return "none: no run reached an equilibrium of the equation"
     try:
         import altair
         import vl_convert

@@ -72,6 +72,7 @@ NETWORKS = [
     {"head": True, "layer_norm": False},
     {"head": False},
     {"head": True, "activation": "none", "text_length": (2, 9)},
+    {"head": False, "text_length": (2, 9)},
 ]
 
 
