@@ -3,8 +3,7 @@
     python benchmarks/simulate.py
 
 Both train the same worlds (free table, InfoNCE, SGD with weight decay) on one thread and both measure: R,
-‖u‖² and ⟨ẑ, u⟩ of every item in every step. The unit is item-updates per second: items × runs × steps over wall
-time.
+‖u‖² and ⟨ẑ, u⟩ of every item in every step. Item-updates a second are items × runs × steps over wall time.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def settings(full: bool, encoder: str, optimiser: str) -> list[Setting]:
     )
     base |= {"encoder": "mlp", "text_length": (2, 24), "ambiguity": (0.0, 0.6), "tau": 0.2, "dim": 16}
     base |= {"optimiser": optimiser, **_RATES[optimiser], **ENCODERS[encoder], "initial_norm": 1.0}
-    base |= {"burn_in": 8000, "steps": 8000} if full else {"burn_in": 600, "steps": 600}
+    base |= {"burn_in": 8000, "steps": 8000} if full else {"burn_in": 200, "steps": 200}
     return grid(base, {"seed": list(range(6 if full else 2))})
 
 

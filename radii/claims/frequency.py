@@ -30,7 +30,13 @@ _DESIGNS = {
 def settings(full: bool, design: str) -> list[Setting]:
     """Seeds of one design."""
     base: dict[str, Any] = {"n_items": 120, "batch": 32} if full else {"n_items": 60, "dim": 8, "batch": 16}
-    base |= {"eta": 0.1, "lam": 0.02, "tau": 0.2, "burn_in": 3000, "steps": 30000 if full else 6000}
+    base |= {
+        "eta": 0.1,
+        "lam": 0.02,
+        "tau": 0.2,
+        "burn_in": 3000 if full else 1500,
+        "steps": 30000 if full else 3000,
+    }
     ambiguity, frequency = _DESIGNS[design]
     seeds = list(range(8 if full else 2))
     return grid(base | {"ambiguity": ambiguity, "frequency": frequency}, {"seed": seeds})

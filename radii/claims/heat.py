@@ -25,7 +25,7 @@ def settings(full: bool, ambiguity: list[Any]) -> list[Setting]:
     """The prototype's setting, small when not full."""
     base: dict[str, Any] = {"n_items": 400, "batch": 64} if full else {"n_items": 60, "batch": 16, "dim": 8}
     base |= {"eta": 0.1, "lam": 0.02, "tau": 0.1, "burn_in": 3000 if full else 800}
-    base["steps"] = 12000 if full else 8000
+    base["steps"] = 12000 if full else 4000
     return grid(base, {"ambiguity": ambiguity, "seed": list(range(5 if full else 2))})
 
 

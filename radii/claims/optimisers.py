@@ -34,20 +34,20 @@ _ETA = {"momentum": 0.01, "sgdw": 0.01, "adamw": 0.01, "lion": 0.002}
 def settings(full: bool, optimiser: OptimiserName) -> list[Setting]:
     """The grid of one optimiser. With coupled decay under momentum, damping is ηλ/(1−β)."""
     base: dict[str, Any] = {
-        "n_items": 100 if full else 30,
+        "n_items": 100 if full else 20,
         "dim": 16 if full else 8,
-        "batch": 32 if full else 10,
+        "batch": 32 if full else 8,
     }
-    base |= {"ambiguity": (0.0, 0.6), "optimiser": optimiser, "lags": 60 if full else 40}
+    base |= {"ambiguity": (0.0, 0.6), "optimiser": optimiser, "lags": 60 if full else 25}
     base |= {"beta2": 0.99} if optimiser == "lion" else {}
-    base |= {"burn_in": 5000, "steps": 12000} if full else {"burn_in": 1200, "steps": 4000}
+    base |= {"burn_in": 5000, "steps": 12000} if full else {"burn_in": 500, "steps": 1200}
     over: dict[str, list[Any]] = {
         "eta": [_ETA[optimiser], 4 * _ETA[optimiser]] if full else [_ETA[optimiser]],
         "tau": [0.1, 0.5] if full else [0.2],
         "seed": list(range(3 if full else 1)),
     }
     found = []
-    for damping in (1e-3, 5e-3) if full else (5e-3,):
+    for damping in (1e-3, 5e-3) if full else (1e-2,):
         coupled = 0.1 if optimiser == "momentum" else 1.0
         found += [s.model_copy(update={"lam": damping * coupled / s.eta}) for s in grid(base, over)]
     return found

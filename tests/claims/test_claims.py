@@ -72,6 +72,39 @@ def test_noise_heats_when_fast(outcomes):
     assert outcome.statement("norm with noise 0.6 over norm without").value > 1.2
 
 
+def test_the_effects_of_frequency_and_ambiguity_are_told_apart_when_fast(outcomes):
+    outcome = outcomes("frequency")
+    for cause in ("frequency", "ambiguity"):
+        assert outcome.statement(f"{cause} alone: Spearman with norm").value > 0.8
+        other = "ambiguity" if cause == "frequency" else "frequency"
+        assert outcome.statement(f"crossed: Spearman(norm, {cause} | {other})").value > 0.5
+    assert [row["cause"] for row in outcome.table] == ["frequency", "ambiguity"]
+
+
+def test_momentum_follows_from_gradients_when_fast(outcomes):
+    outcome = outcomes("optimisers")
+    for optimiser in ("momentum", "sgdw", "adamw"):
+        assert outcome.statement(f"{optimiser}: gradients with lags").value < 0.05
+    for row in outcome.table:
+        assert row["equation with measured D, S, α"] < 0.03
+        assert row["displacement, no drift"] > 0.3
+
+
+def test_every_encoder_is_reported_under_every_optimiser(outcomes):
+    outcome = outcomes("architecture")
+    assert len(outcome.table) == 6
+    assert len(outcome.statements) == 12
+    assert all(s.status == "reported" and -1 <= s.value <= 1 for s in outcome.statements)
+
+
+def test_heat_is_rebuilt_when_fast(outcomes):
+    outcome = outcomes("transport")
+    assert outcome.statement("rebuilt against measured heat, median item").value < 0.02
+    own = outcome.statement("share of heat that an item delivers to itself").value
+    cluster = outcome.statement("share of heat from the item's own cluster").value
+    assert 0 < own < cluster < 1
+
+
 # Statements ------------------------------------------------------------------------------------------------
 
 
