@@ -241,6 +241,14 @@ def run_claim(
         show_outcome(outcome, Console(highlight=False))
 
 
+@claims.command("page")
+def claims_page() -> None:
+    """Print every recorded result as Markdown."""
+    from radii.report.claims import page
+
+    typer.echo(page(), nl=False)
+
+
 @claims.command("show")
 def show_claim(claim: ClaimId) -> None:
     """Print what the full setting gave when this version of radii was made."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from radii.data.files import StrPath, open_text
-from radii.errors import InputError
+from radii.errors import InputError, shown
 
 Loss = Literal["infonce", "infonce-two-sided", "siglip", "triplet"]
 OptimiserName = Literal["sgd", "momentum", "sgdw", "adam", "adamw", "lion"]
@@ -154,7 +154,7 @@ def read_settings(path: StrPath, overrides: Mapping[str, Any] | None = None) -> 
     unknown = [name for name in tables if name not in ("setting", "grid")]
     if unknown or not all(isinstance(table, dict) for table in tables.values()):
         raise InputError(
-            f"{shown_names(unknown or list(tables))} at the top",
+            f"{shown(unknown or list(tables))} at the top",
             where=path,
             fix="write tables [setting] and [grid]",
         )
@@ -179,8 +179,3 @@ def parse_values(words: list[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             found[name] = text
     return found
-
-
-def shown_names(names: list[str]) -> str:
-    """Names in quotes, for messages."""
-    return ", ".join(repr(name) for name in names)

@@ -83,7 +83,7 @@ def test_the_effects_of_frequency_and_ambiguity_are_told_apart_when_fast(outcome
 
 def test_momentum_follows_from_gradients_when_fast(outcomes):
     outcome = outcomes("optimisers")
-    for optimiser in ("momentum", "sgdw", "adamw"):
+    for optimiser in ("momentum", "adamw"):
         assert outcome.statement(f"{optimiser}: gradients with lags").value < 0.05
     for row in outcome.table:
         assert row["equation with measured D, S, α"] < 0.03

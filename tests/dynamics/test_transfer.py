@@ -89,6 +89,10 @@ def test_signs_of_random_gradients(lam, rotational_is_near):
     assert (off < 0.08) == rotational_is_near
 
 
+def test_coupled_adam_is_left_out():
+    assert rotational_norm(Setting(optimiser="adam"), np.ones(1)) is None
+
+
 def test_adamw_by_hand():
     found = rotational_norm(Setting(optimiser="adamw", eta=0.02, lam=0.1, dim=16), np.ones(3))
     np.testing.assert_allclose(found, np.sqrt(0.02 * 16 / 0.2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,6 +160,16 @@ def test_claims_list_and_show(run):
         code, printed, _ = run("claims", "show", claim)
         assert code == 0
         assert "full setting" in printed
+
+
+def test_the_page_of_the_docs_is_what_was_recorded(run):
+    code, printed, err = run("claims", "page")
+    assert (code, err) == (0, "")
+    assert printed == (Path(__file__).parents[2] / "docs" / "claims.md").read_text()
+    for claim in catalogue.CLAIMS:
+        outcome = catalogue.recorded(claim)
+        if outcome is not None:
+            assert all(f"{s.value:.4g} |" in printed for s in outcome.statements)
 
 
 def test_an_unknown_claim_is_one_line(run):
