@@ -88,7 +88,7 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
 def _row(one: Run) -> dict[str, Any]:
     setting = one.setting
     damping = setting.eta * setting.lam
-    closed = float(np.median(np.abs(one.predicted() / one.norm - 1)))
+    closed = float(np.median(one.errors()))
     chain = None
     if damping > _CHAIN_FROM:
         law = radial_chain(

@@ -99,11 +99,19 @@ class Run:
 
         Raises InputError unless every item is `predictable`.
         """
+        return self._predict(np.ones(len(self.norm), dtype=np.bool_))
+
+    def errors(self) -> Floats:
+        """|predicted / trained − 1| of the predictable items, (n_predictable,)."""
+        rows = self.predictable
+        return np.abs(self._predict(rows) / self.norm[rows] - 1)
+
+    def _predict(self, rows: npt.NDArray[np.bool_]) -> Floats:
         return stationary_norm(
             eta=self.setting.eta,
-            alpha=self.alpha,
-            drift=self.drift,
-            second_moment=self.second_moment,
+            alpha=self.alpha[rows],
+            drift=self.drift[rows],
+            second_moment=self.second_moment[rows],
             power=self.setting.power,
         )
 

@@ -38,7 +38,7 @@ def show_runs(runs: Sequence[Run], console: Console, *, folder: str, figure: str
     for run in runs[:_MOST_ROWS]:
         given = [_short(getattr(run.setting, name)) for name in varied]
         reached = run.stationarity.reached
-        error = f"{np.median(np.abs(run.predicted() / run.norm - 1)):.2%} off" if _comparable(run) else "–"
+        error = f"{np.median(run.errors()):.2%} off" if reached and run.predictable.any() else "–"
         spread = f"{np.log(run.norm).std():.3f}"
         state = "yes" if reached else "no: " + "; ".join(run.stationarity.reasons)
         if not run.predictable.all():
@@ -78,10 +78,6 @@ def show_outcome(outcome: Outcome, console: Console) -> None:
         console.print(table)
     for note in outcome.notes:
         console.print(Text(f"· {note}"))
-
-
-def _comparable(run: Run) -> bool:
-    return run.stationarity.reached and bool(run.predictable.all())
 
 
 def _value(s: Statement) -> str:

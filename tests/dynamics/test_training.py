@@ -1,5 +1,7 @@
 """Training: against a plain loop, alone or together, broken off or not, and against the equation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from radii.dynamics.encoders import Encoder  # noqa: E402
 from radii.dynamics.losses import loss_value  # noqa: E402
 from radii.dynamics.training import Batch, plan, simulate  # noqa: E402
 from radii.dynamics.world import Pairs, World  # noqa: E402
-from radii.errors import NumericalError  # noqa: E402
+from radii.errors import InputError, NumericalError  # noqa: E402
 
 SMALL = {"n_items": 20, "dim": 6, "batch": 8, "burn_in": 40, "steps": 60, "precision": "float64"}
 ARRAYS = ("norm", "square", "drift", "second_moment", "heat", "alpha", "gain", "loss", "lagged")
@@ -201,6 +203,19 @@ def test_what_is_no_equilibrium_is_not_reported(changed, reason):
     written = run.to_json()
     assert (written["equilibrium"], written["predicted"]) == (None, None)
     assert written["stationarity"]["reasons"]
+
+
+def test_items_that_decay_lengthens_are_left_out_of_the_prediction():
+    [run] = simulate([Setting(**SMALL, eta=0.1, lam=0.5)])
+    run = replace(run, stationarity=replace(run.stationarity, reached=True))
+    odd = replace(run, alpha=np.where(np.arange(20) == 3, -0.01, run.alpha))
+    assert odd.predictable.sum() == 19
+    np.testing.assert_allclose(odd.errors(), np.delete(run.errors(), 3))
+    np.testing.assert_allclose(run.errors(), np.abs(run.predicted() / run.norm - 1))
+    with pytest.raises(InputError, match=r"alpha: -0\.01 at position 3"):
+        odd.predicted()
+    assert run.to_json()["predicted"] is not None
+    assert odd.to_json()["predicted"] is None
 
 
 def test_a_run_that_leaves_the_numbers_says_where():
