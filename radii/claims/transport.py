@@ -39,16 +39,16 @@ def network(full: bool, seed: int) -> Setting:
 def run(full: bool, progress: Progress | None = None) -> Outcome:
     """Train, rebuild, compare; about a minute when full."""
     seeds = range(5 if full else 2)
-    errors, worst, own, cluster, table = [], [], [], [], []
+    errors, short, own, cluster, table = [], [], [], [], []
     for seed in seeds:
         one = network(full, seed)
         batch = Batch([one])
         while not batch.finished:
             batch.advance(1000)
-        measured, found = compare(batch, 2000 if full else 200)
-        off = np.abs(found.heat / measured - 1)
-        errors.append(float(np.median(off)))
-        worst.append(float(off.max()))
+        measured, found = compare(batch, 2000 if full else 200, one.eta)
+        errors.append(float(np.median(np.abs(found.heat / measured - 1))))
+        shorter, _ = compare(batch, 2000 if full else 200, one.eta / 10)
+        short.append(float(np.median(np.abs(found.heat / shorter - 1))))
         shares = found.delivered / found.heat[:, None]
         same = (
             np.arange(one.n_items)[:, None] // one.cluster_size == np.arange(one.n_items) // one.cluster_size
@@ -72,19 +72,25 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
                 0.02,
                 **over_seeds(errors),
             ),
-            reported("rebuilt against measured heat, worst item", float(np.max(worst))),
+            reported("the same, worst seed", float(np.max(errors))),
+            reported("the same, a tenth of the step", float(np.mean(short)), **over_seeds(short)),
             reported("share of heat that an item delivers to itself", float(np.mean(own)), **over_seeds(own)),
             reported(
                 "share of heat from the item's own cluster", float(np.mean(cluster)), **over_seeds(cluster)
             ),
         ],
         table=table,
-        notes=["The table lists, of seed 0, the three items that deliver most heat to every fifth item."],
+        notes=[
+            "The kernel is first order in η: what it misses is curvature, which falls with the step.",
+            f"{sum(e > 0.02 for e in errors)} of {len(errors)} seeds are off by more than 2 % at the η of "
+            "training.",
+            "The table lists, of seed 0, the three items that deliver most heat to every fifth item.",
+        ],
     )
 
 
-def compare(batch: Batch, minibatches: int) -> tuple[Floats, Transport]:
-    """Heat by virtual steps from where the (single) run of `batch` stands, and heat rebuilt by the kernel."""
+def compare(batch: Batch, minibatches: int, eta: float) -> tuple[Floats, Transport]:
+    """Heat by virtual steps of size η from where the only run of `batch` stands, and heat by the kernel."""
     import torch
 
     one, encoder = batch.settings[0], batch.encoder
@@ -101,9 +107,9 @@ def compare(batch: Batch, minibatches: int) -> tuple[Floats, Transport]:
         by_vectors = torch.zeros_like(vectors[0]).index_add_(0, rows, pull[0] / norms[rows, None])
         by_params = encoder.gradients(by_vectors[None])
         with torch.no_grad():
-            after = encoder.embed([p - one.eta * g for p, g in zip(start, by_params, strict=True)])
+            after = encoder.embed([p - eta * g for p, g in zip(start, by_params, strict=True)])
         gradients.append(by_vectors.numpy())
-        moved.append(((after - vectors)[0] * norms[:, None] / one.eta).numpy())
+        moved.append(((after - vectors)[0] * norms[:, None] / eta).numpy())
     measured: Floats = np.stack(moved).var(axis=0).sum(axis=1)
     found = transport(tangent_kernel(encoder), np.stack(gradients), norms.numpy())
     return measured, found
