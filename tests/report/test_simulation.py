@@ -172,6 +172,13 @@ def test_the_page_of_the_docs_is_what_was_recorded(run):
             assert all(f"{s.value:.4g} |" in printed for s in outcome.statements)
 
 
+@pytest.mark.parametrize("words", [["simulate"], ["claims"], ["claims", "run"], ["claims", "show"]])
+def test_every_command_has_help(run, words):
+    code, printed, err = run(*words, "--help")
+    assert (code, err) == (0, "")
+    assert f"Usage: radii {' '.join(words)}" in printed
+
+
 def test_an_unknown_claim_is_one_line(run):
     for words in (["run", "wisdom"], ["show", "wisdom"]):
         code, printed, err = run("claims", *words)
