@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from radii.auditing import audit
     from radii.data.embeddings import Embeddings
     from radii.data.vectors import load
+    from radii.dynamics.chain import radial_chain
     from radii.dynamics.stationary import stationary_norm
     from radii.errors import InputError, MissingExtraError, NumericalError, RadiiError
     from radii.probing.monitoring import monitor
@@ -36,6 +37,7 @@ _HOMES = {
     "Embeddings": "radii.data.embeddings",
     "ExponentPath": "radii.ranking.path",
     "Report": "radii.result",
+    "radial_chain": "radii.dynamics.chain",
     "stationary_norm": "radii.dynamics.stationary",
     "RadiiError": "radii.errors",
     "InputError": "radii.errors",
@@ -57,6 +59,7 @@ __all__ = [
     "load",
     "monitor",
     "probe",
+    "radial_chain",
     "stationary_norm",
 ]
 

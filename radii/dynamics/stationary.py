@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from radii.data.embeddings import Floats
 from radii.dynamics.checks import check_step, finite, require
-from radii.errors import InputError
+from radii.errors import InputError, NumericalError
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def stationary_norm(
     second_moment: npt.ArrayLike,
     power: float = 1,
 ) -> Floats:
-    """Norm at which damping, drift and heat balance: R^(1+p) = [b + √(b² + a η²S)] / a, b = (1−α)ηD, a = 2α−α².
+    """Norm where damping, drift and heat balance: R^(1+p) = (b + √(b² + aη²S)) / a; a = 2α−α², b = (1−α)ηD.
 
     Parameters
     ----------
@@ -92,6 +92,8 @@ def stationary_norm(
     InputError
         On NaN or infinity, η ≤ 0, α outside [0, 1), S < 0, p outside [0, 1], shapes that do not broadcast,
         and where α = D = S = 0: nothing moves, so every norm is stationary.
+    NumericalError
+        Where an equilibrium exists and float64 cannot hold it.
 
     Source: Su, Ren, Veitch (2026), arXiv 2606.30625.
 
@@ -129,7 +131,7 @@ def dominance(
     # t = b / √(a c) tells all: x is t + √(t² + 1) times its heat-only value, (1 + √(1 + 1/t²)) / 2 times its
     # drift-only one.
     scale = np.sqrt(q.a) * q.heat
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = np.where(scale > 0, q.b / scale, np.sign(q.b) * np.inf)
         off_heat = np.abs((t + np.hypot(t, 1.0)) ** (-1 / (1 + power)) - 1)
         off_drift = np.abs((2 / (1 + np.sqrt(1 + 1 / t**2))) ** (1 / (1 + power)) - 1)
@@ -227,11 +229,13 @@ def _solve(
     b = (1 - damping) * rate * outward
     heat = rate * np.sqrt(moment)
     root = np.hypot(b, np.sqrt(a) * heat)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # Each root where its terms have one sign: nothing cancels.
         direct = (b + root) / a
-        conjugate = heat**2 / (root - b)
+        conjugate = heat * (heat / (root - b))
     x = np.where(b < 0, conjugate, np.where(a > 0, direct, np.inf))
+    if (~np.isfinite(x) & ((a > 0) | (b < 0))).any():
+        raise NumericalError("an equilibrium beyond the range of float64")
     return _Quadratic(a, b, heat, root, x)
 
 

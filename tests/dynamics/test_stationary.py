@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import radii
 from radii import stationary_norm
 from radii.dynamics.stationary import dominance, relaxation_time, sensitivities
+from radii.errors import NumericalError
 
 POWERS = pytest.mark.parametrize("power", [0, 0.3, 1])
 RATES, DAMPINGS = st.floats(1e-4, 10), st.floats(1e-6, 0.9)
@@ -108,6 +109,11 @@ def test_extreme_numbers_neither_overflow_nor_vanish():
     norm = stationary_norm(eta=1e-3, alpha=1e-9, drift=[1e150, -1e150], second_moment=1e300)
     assert np.isfinite(norm).all()
     assert (norm > 0).all()
+
+
+def test_a_norm_beyond_float64_is_numerical_trouble_and_not_inf():
+    with pytest.raises(NumericalError, match="float64"):
+        stationary_norm(eta=1e10, alpha=1e-300, drift=1e100, second_moment=0)
 
 
 def test_shapes_broadcast():
