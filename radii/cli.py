@@ -53,6 +53,9 @@ def audit(
     allow_missing: AllowMissing = False,
     min_effect: Annotated[float, typer.Option(help="The smallest gain worth acting on.")] = 0.02,
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
+    probe: Annotated[
+        Path | None, typer.Option(help="Folder of radii probe, of the model that made the vectors.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for report.json.")] = Path("radii-report"),
     json: Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")] = False,
 ) -> None:
@@ -60,6 +63,7 @@ def audit(
     from radii.data.files import readable
     from radii.data.texts import read_texts
     from radii.data.tokenizer import read_tokenizer
+    from radii.probing.report import read_report
     from radii.signals.columns import read_columns
 
     # Cheap checks first: a typing error should not wait for the vectors.
@@ -82,6 +86,7 @@ def audit(
         allow_missing=allow_missing,
         min_effect=min_effect,
         seed=seed,
+        probe=None if probe is None else read_report(probe),
     )
     _deliver(report, out, json)
 
