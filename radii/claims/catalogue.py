@@ -16,6 +16,7 @@ CLAIMS = {
     "optimisers": "radii.claims.optimisers",
     "architecture": "radii.claims.architecture",
     "transport": "radii.claims.transport",
+    "finetuning": "radii.claims.finetuning",
 }
 
 

