@@ -116,7 +116,7 @@ def judge(
     norm_with = go_with(norms, compared, length, signals, how.seed)
     reliability = {
         name: Reliability(halves=halves, whole=stepped)
-        for name in _RANKED
+        for name in (*_RANKED, "second")
         for halves, stepped in [moments.reliability(name)]
     }
     report = ProbeReport(

@@ -17,6 +17,7 @@ class Protocol:
     Attributes
     ----------
     optimizer : {'sgd', 'adamw'}
+        The latter spends eight more minibatches on its second moment, and holds one more copy of all.
     eta : float or None
         Learning rate; by default such that the median anchor of the first minibatch moves by 1 % of its norm.
     weight_decay : float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -29,6 +30,7 @@ Progress = Callable[[int, int], None]  # (minibatches done, minibatches allowed)
 RELATIVE_STEP = 0.01  # of the norm: first order to about 1 %, far above the rounding of float32
 WARM_UP = 8  # minibatches whose mean g² is AdamW's second moment
 CHECK_EVERY = 4  # minibatches between two looks at `until`
+_WARM_NUMBERS = 1_000_000
 _SAMPLE = 32  # inputs of the exponent, and four times those of the token check
 
 
@@ -176,8 +178,9 @@ def _check_start(start: Floats, name: str) -> None:
 
 
 def _warmed(surrogate: Surrogate, warm: Sequence[list[Pair]], optimizer: str) -> Direction:
-    calls = [lambda b=batch, n=number: surrogate.gradients(b, -1 - n) for number, batch in enumerate(warm)]
-    return direction(optimizer, calls)
+    # Their dropout differs from that of the minibatches that count, which are numbered from 0.
+    numbered = enumerate(warm, start=_WARM_NUMBERS)
+    return direction(optimizer, [partial(surrogate.gradients, batch, number) for number, batch in numbered])
 
 
 def _power(

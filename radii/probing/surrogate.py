@@ -70,7 +70,7 @@ class Inputs:
         return self._ordered(found)
 
     def _ordered(self, parts: Sequence[Tensor]) -> Floats:
-        rows = np.concatenate([part.double().cpu().numpy() for part in parts])
+        rows = np.concatenate([part.cpu().double().numpy() for part in parts])
         found = np.empty_like(rows)
         found[self.order] = rows
         return found

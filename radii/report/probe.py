@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from radii.probing.report import ProbeReport
 from radii.result import Correlation
 
@@ -25,8 +27,8 @@ def probe_lines(report: ProbeReport) -> list[str]:
         f"radii probe · {how.model}   {how.n_inputs:,} inputs · {how.dim} dims · "
         f"{how.batches} of {how.batches_allowed} minibatches{narrow}",
         "",
-        f"Regime  {report.regime.label}: {report.regime.meaning}",
-        f"Caveat  {report.regime.caveat}",
+        *_wrapped("Regime  ", f"{report.regime.label}: {report.regime.meaning}"),
+        *_wrapped("Caveat  ", report.regime.caveat),
         "",
         f"{'norm with':<15} {'ρ':<24} {'length held fixed':<24} reliability",
     ]
@@ -53,6 +55,10 @@ def probe_lines(report: ProbeReport) -> list[str]:
         f"({how.n_parameters:,}), η {how.eta:.3g}, seed {how.seed}, {report.seconds:.0f} s",
     ]
     return lines
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return textwrap.wrap(text, 100, initial_indent=label, subsequent_indent=" " * len(label))
 
 
 def _shown(found: Correlation | None) -> str:

@@ -198,6 +198,21 @@ def test_every_objective_on_a_transformer_and_nothing_is_left_behind(minibert, g
     assert "surrogate" in report.regime.caveat
 
 
+def test_dropout_views_warm_adamw_up_too(minibert):
+    texts = [pair[0] for pair in minibert.pairs]
+    given = {
+        "objective": "simcse",
+        "optimizer": "adamw",
+        "batches": 4,
+        "batch_size": 6,
+        "exponent_batches": 0,
+    }
+    first, again = (probe(minibert.adapter, minibert.pairs, texts, **given) for _ in range(2))
+    assert first.report.setup.optimizer == "adamw"
+    for name, column in first.columns.items():
+        assert column.tolist() == again.columns[name].tolist(), name
+
+
 def test_an_interrupt_leaves_the_model_as_it_was(minibert):
     before = snapshot(minibert.adapter.module)
 
