@@ -6,8 +6,8 @@ For every truth of `radii.synthetic` this many corpora are planted and audited a
 the counts are written to calibration.json beside this file. Prints, with Wilson intervals: how often each
 verdict was given; how often the 95 % interval of the norm's gain holds what the recommended exponent brings
 in the population; how far that exponent is from the planted one. Then, as claims: wrong `discount` or
-`amplify` at most 5 % of the time without a signal, and 10 % where the norm only stands for something else; coverage of
-93 to 97 %; a median error of at most 0.05 at 200 queries; power of 90 %.
+`amplify` at most 5 % of the time without a signal, and 10 % where the norm only stands for something else;
+coverage of 93 to 97 %; a median error of at most 0.05 at 200 queries; power of 90 %.
 """
 
 from __future__ import annotations
