@@ -25,9 +25,8 @@ def load() -> tuple[np.ndarray, np.ndarray, dict[str, dict[str, int]]]:
     return np.load(CACHE / "docs.npy", mmap_mode="r"), np.load(CACHE / "queries.npy"), qrels
 
 
-def _build() -> None:
-    from radii.data.encode import encode
-
+def texts() -> tuple[list[str], list[str]]:
+    """First lemma and gloss of every noun synset, in the order of the documents."""
     source = Path(os.environ.get("RADII_WORDNET", "/usr/share/wordnet")) / "data.noun"
     if not source.exists():
         sys.exit(f"{source} is missing: apt-get install wordnet-base, or set RADII_WORDNET")
@@ -37,6 +36,13 @@ def _build() -> None:
             head, gloss = line.split("|", 1)
             lemmas.append(head.split()[4].replace("_", " "))
             glosses.append(gloss.strip())
+    return lemmas, glosses
+
+
+def _build() -> None:
+    from radii.data.encode import encode
+
+    lemmas, glosses = texts()
     rows = np.sort(np.random.default_rng(0).choice(len(glosses), N_QUERIES, replace=False))
     CACHE.mkdir(parents=True, exist_ok=True)
     print(f"embedding {len(glosses):,} glosses into {CACHE}", flush=True)

@@ -178,7 +178,10 @@ def variance_explained(
         return _relation(np.array([np.nan]), sample, level)
     fitted, mean = _held_out_fit(y, design, seed, folds)
     by_mean, by_fit = (y - mean) ** 2, (y - fitted) ** 2  # squared errors
-    totals = np.array([(weights @ by_mean, weights @ by_fit) for weights in bootstrap.weights(len(sample))])
+    # Sums and not products: a library's threads would cost more than they save on vectors this short.
+    totals = np.array(
+        [((weights * by_mean).sum(), (weights * by_fit).sum()) for weights in bootstrap.weights(len(sample))]
+    )
     return _relation(1.0 - totals[:, 1] / totals[:, 0], sample, level)
 
 
