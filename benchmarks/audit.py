@@ -2,8 +2,8 @@
 
     python benchmarks/audit.py
 
-82,115 WordNet glosses with their texts × 2,000 lemmas, RR@10. The floor is not one product but three: the bank
-has to be asked before its penalties can ride along, and what the norm adds to the best arm starts from there.
+82,115 WordNet glosses with their texts × 2,000 lemmas, RR@10. The floor is not one product but three: the
+bank has to be asked before its penalties can ride along, and what the norm adds to the best arm starts there.
 """
 
 from __future__ import annotations
