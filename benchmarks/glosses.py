@@ -34,10 +34,16 @@ def probe_material(
     return [nouns[row][1] for row in rows[:256]], [nouns[row] for row in rows[256:1024]]
 
 
+def texts() -> tuple[list[str], list[str]]:
+    """First lemma and gloss of every noun synset, in the order of the documents."""
+    lemmas, glosses = zip(*read_nouns(), strict=True)
+    return list(lemmas), list(glosses)
+
+
 def _build() -> None:
     from radii.data.encode import encode
 
-    lemmas, glosses = zip(*read_nouns(), strict=True)
+    lemmas, glosses = texts()
     rows = np.sort(np.random.default_rng(0).choice(len(glosses), N_QUERIES, replace=False))
     CACHE.mkdir(parents=True, exist_ok=True)
     print(f"embedding {len(glosses):,} glosses into {CACHE}", flush=True)

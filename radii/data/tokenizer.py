@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 
-from radii.data.files import StrPath
+from radii.data.files import StrPath, open_text
 from radii.data.model import PACKAGED
 from radii.errors import InputError, MissingExtraError
 
 _FILE = "tokenizer.json"
+_KINDS = ("BPE", "Unigram", "WordLevel", "WordPiece")
 
 
 def read_tokenizer(source: StrPath) -> Callable[[str], list[str]]:
@@ -29,19 +31,28 @@ def read_tokenizer(source: StrPath) -> Callable[[str], list[str]]:
         from tokenizers import Tokenizer
     except ModuleNotFoundError as error:
         raise MissingExtraError("tokenizers", "models") from error
-    path = _path(source)
-    try:
-        loaded = Tokenizer.from_file(str(path))
-    except Exception as error:
-        raise InputError(
-            "not a tokenizer",
-            where=path,
-            cause=str(error).splitlines()[0].rstrip("."),
-            fix=f"give the {_FILE} of a fast tokenizer",
-        ) from error
+    loaded = Tokenizer.from_str(_checked(_path(source)))
     loaded.no_truncation()
     loaded.no_padding()
     return lambda text: list(loaded.encode(text, add_special_tokens=False).tokens)
+
+
+def _checked(path: Path) -> str:
+    """The text of a tokenizer.json: the library itself raises a bare Exception on anything else."""
+    with open_text(path) as file:
+        text = file.read()
+    try:
+        kind = json.loads(text)["model"]["type"]
+    except (ValueError, TypeError, KeyError):
+        kind = None
+    if kind not in _KINDS:
+        raise InputError(
+            "not a tokenizer" if kind is None else f"a tokenizer of unknown kind {kind!r}",
+            where=path,
+            cause="another file of the model",
+            fix=f"give the {_FILE} of a fast tokenizer",
+        )
+    return text
 
 
 def _path(source: StrPath) -> Path:

@@ -25,7 +25,7 @@ class Protocol:
         The queries are dealt into `folds` parts, `repeats` times; each part is judged by the exponent
         chosen on the others.
     resamples : int
-        Bootstrap resamples, and sign flips.
+        Sign flips.
     level : float
         Of the intervals.
     """

@@ -60,7 +60,7 @@ def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) 
     ----------
     docs, queries : Embeddings
     fold : (n_queries,) int64
-        0 to n_folds − 1, at least two; each holds a query.
+        0 to n_folds − 1, at least two.
     excluded : (n_queries,) int64
         The document that is the query itself, which neither speaks of the other, or −1.
     """
@@ -81,7 +81,7 @@ def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) 
         others = [g for g in range(n_folds) if g != f]
         best = np.sort(nearest[:, others].reshape(len(docs), -1), axis=1)[:, -NEIGHBOURS:].astype(np.float64)
         there = np.isfinite(best)
-        near[f] = np.where(there, best, 0.0).sum(axis=1) / there.sum(axis=1)
+        near[f] = np.where(there, best, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         last[f] = np.where(there, best, np.inf).min(axis=1)
         total[f] = 1.0 + TEMPERATURE * np.log(np.maximum(mass[:, others].sum(axis=1), 1e-300))
     counts, firsts = (
@@ -91,6 +91,12 @@ def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) 
     return Bank(
         near, last, total, (counts.sum(axis=0) - counts).astype(np.float64), firsts.sum(axis=0) - firsts > 0
     )
+
+
+def ask_all(docs: Embeddings, queries: Embeddings, excluded: Ints) -> Bank:
+    """What all queries together say: a Bank of which only the first fold means anything."""
+    # The first fold is empty, so that the bank of its queries holds everybody.
+    return ask_bank(docs, queries, np.ones(len(queries), dtype=np.int64), excluded)
 
 
 def _cosines(docs: Embeddings, rows: slice, unit: Single, skip: Ints) -> Single:
@@ -105,7 +111,9 @@ def _cosines(docs: Embeddings, rows: slice, unit: Single, skip: Ints) -> Single:
 def _mass(cosines: Single, cuts: Ints) -> Floats:
     """Σ exp((cos − 1) / τ) per fold: relative to a cosine of 1 nothing overflows."""
     grown = np.exp((cosines - np.float32(1.0)) * np.float32(1.0 / TEMPERATURE))
-    return np.add.reduceat(grown, cuts[:-1], axis=1, dtype=np.float64)
+    total = np.add.reduceat(grown, np.minimum(cuts[:-1], grown.shape[1] - 1), axis=1, dtype=np.float64)
+    total[:, np.diff(cuts) == 0] = 0.0  # where nothing is, reduceat takes the next
+    return np.asarray(total)
 
 
 def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> tuple[Single, Floats, Ints]:
@@ -113,9 +121,9 @@ def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> 
     cosines = _cosines(docs, slice(0, len(docs)), unit, skip)
     nearest = np.full((len(docs), len(cuts) - 1, NEIGHBOURS), -np.inf, dtype=np.float32)
     for f, (a, b) in enumerate(pairwise(cuts)):
-        own = cosines[:, a:b]
         some = min(NEIGHBOURS, b - a)
-        nearest[:, f, :some] = np.partition(own, b - a - some, axis=1)[:, b - a - some :]
+        if some:
+            nearest[:, f, :some] = np.partition(cosines[:, a:b], b - a - some, axis=1)[:, b - a - some :]
     by_query = np.ascontiguousarray(-cosines.T)
     tops = np.argsort(by_query, axis=1, kind="stable")[:, :k]
     return nearest, _mass(cosines, cuts), tops

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from radii.data.embeddings import Embeddings
 from radii.ranking import bank
-from radii.ranking.bank import NEIGHBOURS, TEMPERATURE, ask_bank
+from radii.ranking.bank import NEIGHBOURS, TEMPERATURE, ask_all, ask_bank
 from tests.planted import unit
 
 FOLD = np.arange(45) % 5
@@ -59,6 +59,20 @@ def test_a_query_never_speaks_about_itself(way):
     for what in ("near", "last", "mass", "occurrence", "first"):
         np.testing.assert_allclose(getattr(before, what)[2], getattr(after, what)[2], atol=1e-6)
         assert (getattr(before, what)[1] != getattr(after, what)[1]).any()
+
+
+def test_all_queries_together(way):
+    docs, queries = corpus()
+    found = ask_all(Embeddings.of(docs), Embeddings.of(queries), SELF)
+    cosines = unit(docs) @ unit(queries).T
+    cosines[np.arange(20), np.arange(20)] = -1.0
+    nearest = np.sort(cosines, axis=1)[:, -NEIGHBOURS:]
+    np.testing.assert_allclose(found.near[0], nearest.mean(axis=1), atol=1e-6)
+    np.testing.assert_allclose(
+        found.mass[0], TEMPERATURE * logsumexp(cosines / TEMPERATURE, axis=1), atol=1e-5
+    )
+    tops = np.argsort(-cosines.T.round(6), axis=1, kind="stable")[:, :NEIGHBOURS]
+    assert found.occurrence[0].tolist() == np.bincount(tops.ravel(), minlength=70).tolist()
 
 
 def test_fewer_queries_than_neighbours(way):

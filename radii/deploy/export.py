@@ -1,0 +1,117 @@
+"""Writing served vectors to a folder, streamed, and getting the original ones back from it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from radii.data.embeddings import Embeddings
+from radii.data.files import StrPath, atomic_write, numbered_lines
+from radii.deploy.correction import Correction
+from radii.deploy.forms import Form, Served, projected
+from radii.deploy.manifest import FILE, Manifest, read_manifest
+from radii.errors import InputError
+
+VECTORS, IDS, RESTORE = "vectors.npy", "vectors.ids.txt", "restore.npz"
+
+
+def export(
+    docs: Embeddings,
+    correction: Correction,
+    out: StrPath,
+    *,
+    form: Form = "ip",
+    dtype: Literal["float32", "float16"] = "float32",
+    progress: Callable[[int, int], None] | None = None,
+) -> Manifest:
+    """Write served vectors, their ids, a manifest, and what it takes to undo it, into the folder `out`.
+
+    `vectors.npy` (n_docs, served dim), `vectors.ids.txt`, `restore.npz`, and last of all `manifest.json`: a
+    folder without it is not an export. Documents are read and written block by block.
+
+    Raises InputError when the folder cannot be written, or half precision cannot hold a vector.
+    """
+    folder, served = Path(out), Served(docs, correction, form)
+    (folder / FILE).unlink(missing_ok=True)
+    digest = hashlib.sha256()
+    with atomic_write(folder / VECTORS) as file:
+        header = {"descr": np.dtype(dtype).newbyteorder("<").str, "fortran_order": False}
+        np.lib.format.write_array_header_2_0(file, {**header, "shape": (len(docs), served.dim)})
+        for rows, block in served.blocks(dtype):
+            if dtype == "float16" and not np.isfinite(block).all():
+                raise InputError(
+                    f"vectors longer than half precision holds, up to {served.largest:.3g}",
+                    where=folder / VECTORS,
+                    fix="export float32, or the unit form",
+                )
+            data = np.ascontiguousarray(block).view(np.uint8).data
+            digest.update(data)
+            file.write(data)
+            if progress is not None:
+                progress(rows.stop, len(docs))
+    with atomic_write(folder / IDS, mode="w") as text:
+        text.writelines(f"{name}\n" for name in docs.ids)
+    with atomic_write(folder / RESTORE) as file:
+        np.savez(file, **_undo(served))  # type: ignore[arg-type]
+    manifest = Manifest.of(served, dtype, digest.hexdigest())
+    with atomic_write(folder / FILE, mode="w") as text:
+        text.write(manifest.model_dump_json(indent=1) + "\n")
+    return manifest
+
+
+def exported(folder: StrPath) -> tuple[Embeddings, Manifest]:
+    """Served vectors, memory-mapped, with their manifest.
+
+    Raises InputError when anything is missing, or the vectors are not those that the manifest speaks of.
+    """
+    manifest = read_manifest(folder)
+    path = Path(folder) / VECTORS
+    ids = [line for _, line in numbered_lines(Path(folder) / IDS)]
+    vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    digest = hashlib.sha256()
+    for at in range(0, len(vectors), 8192):
+        digest.update(np.ascontiguousarray(vectors[at : at + 8192]).view(np.uint8).data)
+    if digest.hexdigest() != manifest.checksum:
+        raise InputError(
+            "not the vectors that the manifest speaks of",
+            where=path,
+            cause="files of two exports in one folder, or a broken copy",
+            fix="export again",
+        )
+    return Embeddings(ids, vectors, str(path)), manifest
+
+
+def restore(folder: StrPath) -> Embeddings:
+    """The original vectors of an export, to within the rounding of what was stored.
+
+    x = r (ℓ d'/m + Σ ⟨y, t⟩ t + c), ℓ the length that the projection left. Raises InputError as `exported`.
+    """
+    served, manifest = exported(folder)
+    with np.load(Path(folder) / RESTORE, allow_pickle=False) as undo:
+        factor, norms, along = undo["factor"], undo["norms"], undo["along"]
+    scale = manifest.largest if manifest.form == "unit" else 1.0
+    vectors = np.asarray(served.vectors[:, : manifest.dim], dtype=np.float64) * (scale * factor)[:, None]
+    projection = manifest.projection
+    if projection is not None:
+        vectors += along @ projection.directions + projection.centre
+    vectors *= norms[:, None]
+    return Embeddings(served.ids, vectors.astype(np.float32), manifest.source)
+
+
+def _undo(served: Served) -> dict[str, npt.NDArray[np.float64]]:
+    """ℓ/m, r and ⟨y, t⟩ of every document."""
+    docs, projection = served.docs, served.correction.projection
+    left, along = np.ones(len(docs)), np.empty((len(docs), 0))
+    if projection is not None:
+        parts = []
+        for at, block in docs.blocks():
+            unit = block / docs.norms[at : at + len(block), None]
+            left[at : at + len(unit)] = np.linalg.norm(projected(projection, unit), axis=1)
+            parts.append((unit - projection.centre) @ projection.directions.T)
+        along = np.concatenate(parts)
+    return {"factor": left / served.correction.multiplier, "norms": docs.norms, "along": along}

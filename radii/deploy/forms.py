@@ -1,0 +1,105 @@
+"""The two forms in which an engine takes vectors, and the arithmetic between them and the documents.
+
+    ip      d' = (m_d z_d/‖z_d‖, −b_d)        q' = (z_q, 1)           largest inner product
+    unit    d'' = (d', √(M² − ‖d'‖²)) / M     q'' = (q', 0) / ‖q'‖    largest cosine, smallest L2 distance
+
+with the last entry of `ip` only where there is a penalty b, and M = max ‖d'‖. Both rank alike: ⟨q'', d''⟩ is
+⟨q', d'⟩ but for a factor that all documents share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from radii.data.embeddings import Embeddings, Floats
+from radii.deploy.correction import Correction
+from radii.evidence.rivals import Projection
+
+Form = Literal["ip", "unit"]
+_ROWS = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """Documents in the form an engine takes, made block by block.
+
+    Attributes
+    ----------
+    docs : Embeddings
+    correction : Correction
+    form : 'ip' or 'unit'
+    """
+
+    docs: Embeddings
+    correction: Correction
+    form: Form
+
+    @property
+    def dim(self) -> int:
+        """Columns of the vectors served."""
+        return self.docs.dim + (self.correction.penalty is not None) + (self.form == "unit")
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """‖d'‖ of the inner-product form: (n_docs,)."""
+        penalty = 0.0 if self.correction.penalty is None else self.correction.penalty
+        lengths: Floats = np.hypot(self.correction.multiplier, penalty)
+        return lengths
+
+    @cached_property
+    def largest(self) -> float:
+        """M."""
+        return float(self.lengths.max())
+
+    def blocks(self, dtype: npt.DTypeLike = np.float32) -> Iterator[tuple[slice, npt.NDArray[np.floating]]]:
+        """(rows, their served vectors), in order."""
+        unit, scale = self.form == "unit", 1.0 / self.largest if self.form == "unit" else 1.0
+        own = self.correction
+        for at in range(0, len(self.docs), _ROWS):
+            rows = slice(at, min(at + _ROWS, len(self.docs)))
+            out = np.empty((rows.stop - at, self.dim), dtype=dtype)
+            moved, lengths = self._moved(rows)
+            factor = (scale * own.multiplier[rows] / lengths).astype(moved.dtype)
+            with np.errstate(over="ignore"):  # half precision: whoever writes it looks for infinity
+                np.multiply(moved, factor[:, None], out=out[:, : self.docs.dim], casting="same_kind")
+            if own.penalty is not None:
+                out[:, self.docs.dim] = -scale * own.penalty[rows]
+            if unit:
+                out[:, -1] = np.sqrt(np.maximum(1.0 - (scale * self.lengths[rows]) ** 2, 0.0))
+            yield rows, out
+
+    def _moved(self, rows: slice) -> tuple[npt.NDArray[np.floating], Floats]:
+        """Some documents, projected if need be, and their norms."""
+        stored, norms = np.asarray(self.docs.vectors[rows]), self.docs.norms[rows]
+        projection = self.correction.projection
+        if projection is None:
+            return stored.astype(np.promote_types(stored.dtype, np.float32), copy=False), norms
+        z = projected(projection, stored.astype(np.float64) / norms[:, None])
+        return z, np.maximum(np.linalg.norm(z, axis=1), np.finfo(np.float64).tiny)
+
+
+def projected(projection: Projection, unit: Floats) -> Floats:
+    """z = y − Σ ⟨y, t⟩ t with y = x̂ − c, of (n, dim) unit vectors."""
+    y = unit - projection.centre
+    z: Floats = y - (y @ projection.directions.T) @ projection.directions
+    return z
+
+
+def asked(
+    queries: Floats, form: Form, *, projection: Projection | None, penalised: bool
+) -> npt.NDArray[np.float32]:
+    """(n, dim) queries, not all zeros, in the form that goes with the documents: (n, served dim) float32."""
+    unit = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+    z = unit if projection is None else projected(projection, unit)
+    extra = [np.ones(len(z))] * penalised
+    if form == "unit":
+        z = np.column_stack([z, *extra])
+        z /= np.maximum(np.linalg.norm(z, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        extra = [np.zeros(len(z))]
+    return np.column_stack([z, *extra]).astype(np.float32)
