@@ -129,8 +129,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             "run without momentum' does.",
             "Lion's sign is not linear in the gradient: its prediction takes signed sums for Gaussian, and "
             "was set no target.",
-            f"{reached.count(False)} of {len(reached)} runs were not stationary by radii's own check; they are "
-            "left out, unless an optimiser has no other.",
+            f"{reached.count(False)} of {len(reached)} runs were not stationary by radii's own check; they "
+            "are left out, unless an optimiser has no other.",
         ],
     )
 
