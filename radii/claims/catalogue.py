@@ -15,6 +15,7 @@ CLAIMS = {
     "frequency": "radii.claims.frequency",
     "optimisers": "radii.claims.optimisers",
     "architecture": "radii.claims.architecture",
+    "text": "radii.claims.text",
     "transport": "radii.claims.transport",
     "finetuning": "radii.claims.finetuning",
 }

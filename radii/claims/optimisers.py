@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from radii.claims.outcome import Outcome, Progress, at_most, median_over_runs, reported, unreached
+from radii.claims.outcome import Outcome, Progress, at_most, median_over_runs, reported
 from radii.data.embeddings import Floats
 from radii.dynamics.config import OptimiserName, Setting, grid
 from radii.dynamics.result import Run
@@ -20,7 +20,7 @@ TITLE = "The balance is an identity for every optimiser; SGD momentum and AdamW 
 METHOD = (
     "Free table, InfoNCE, β = 0.9, over η, ηλ and τ; ambiguity spread from 0 to 0.6. Identity: what the "
     "actual displacements (momentum included) add to R² against what decay takes, and the equation with "
-    "their D, S and α. Prediction: from the gradients of the run, their autocovariance up to lag 60 "
+    "their D, S and α. Prediction: from the gradients of the run, their autocovariance up to lag 40 "
     "weighted by β^k, and β, λ, η alone. Beside it: the plain formula (S of single gradients, no "
     "momentum), the heat of the actual displacement with its drift left out, rotational equilibrium "
     "(arXiv 2305.17212), and, out of sample, gradients taken from a run without momentum at the same "
@@ -38,10 +38,13 @@ def settings(full: bool, optimiser: OptimiserName) -> list[Setting]:
         "dim": 16 if full else 8,
         "batch": 32 if full else 8,
     }
-    base |= {"ambiguity": (0.0, 0.6), "optimiser": optimiser, "lags": 60 if full else 25}
+    base |= {"ambiguity": (0.0, 0.6), "optimiser": optimiser, "lags": 40 if full else 25}
     base |= {"beta2": 0.99} if optimiser == "lion" else {}
     base |= {"burn_in": 5000, "steps": 12000} if full else {"burn_in": 500, "steps": 1200}
-    base |= {"burn_in": 9000} if full and optimiser == "adam" else {}
+    if full and optimiser in ("adam", "adamw", "lion"):
+        base |= {"burn_in": 9000, "steps": 16000}  # the balance is reached half as fast as with p = 1
+    if optimiser in ("sgd", "adam"):
+        base |= {"lags": 1}
     over: dict[str, list[Any]] = {
         "eta": [_ETA[optimiser], 4 * _ETA[optimiser]] if full else [_ETA[optimiser]],
         "tau": [0.1, 0.5] if full else [0.2],
@@ -63,6 +66,8 @@ def settings(full: bool, optimiser: OptimiserName) -> list[Setting]:
 def without_momentum(one: Setting) -> Setting:
     """The run whose gradients stand in for those of `one`: β = 0 at the same effective rate and damping."""
     changed: dict[str, Any] = {"beta": 0.0, "lags": 1}
+    if one.optimiser == "sgd":
+        return one
     if one.power == 1:
         coupled = one.optimiser == "momentum"
         changed |= {"optimiser": "sgd", "eta": one.eta / (1 - one.beta)}
@@ -75,8 +80,9 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
     statements, table, reached = [], [], []
     for optimiser in OPTIMISERS if full else ("momentum", "adamw", "lion"):
         runs = simulate(settings(full, optimiser), progress=progress)
-        plain = simulate([without_momentum(r.setting) for r in runs], progress=progress)
         reached += [r.stationarity.reached for r in runs]
+        runs = [r for r in runs if r.stationarity.reached] or runs
+        plain = simulate([without_momentum(r.setting) for r in runs], progress=progress)
         errors = {
             name: [_off(f(r, p), r) for r, p in zip(runs, plain, strict=True)] for name, f in WAYS.items()
         }
@@ -123,7 +129,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             "run without momentum' does.",
             "Lion's sign is not linear in the gradient: its prediction takes signed sums for Gaussian, and "
             "was set no target.",
-            unreached(reached),
+            f"{reached.count(False)} of {len(reached)} runs were not stationary by radii's own check; they "
+            "are left out, unless an optimiser has no other.",
         ],
     )
 

@@ -103,6 +103,13 @@ def test_every_encoder_is_reported_under_every_optimiser(outcomes):
     assert all(s.status == "reported" and -1 <= s.value <= 1 for s in outcome.statements)
 
 
+def test_real_text_is_reported_for_every_encoder(outcomes):
+    outcome = outcomes("text")
+    assert [row["encoder"] for row in outcome.table] == ["mean pooling", "head", "LayerNorm and head"]
+    # Averages of more words are shorter, before any training can tell.
+    assert outcome.statement("mean pooling: Spearman(norm, length)").value < -0.3
+
+
 def test_heat_is_rebuilt_when_fast(outcomes):
     outcome = outcomes("transport")
     assert outcome.statement("rebuilt against measured heat, median item").value < 0.02
