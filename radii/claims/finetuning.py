@@ -47,7 +47,7 @@ FULL = _Size(4096, 256, 64, 3, (0.001, 0.003, 0.01, 0.03), 16, 64)
 
 
 def run(full: bool, progress: Progress | None = None) -> Outcome:
-    """Embed once, train every head; about ten minutes when full. InputError without WordNet."""
+    """Embed once, train every head; about ten minutes when full, half of it embedding. InputError without WordNet."""
     size = FULL if full else FAST
     nouns = read_nouns()
     texts = [nouns[row] for row in _rows(size)]
@@ -83,6 +83,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
         notes=[
             "The body is frozen: its displacement grows with the head's scale (p = −1), and the whole model "
             "was not trained.",
+            "The prediction from the same steps is close to an identity: it balances what those very steps "
+            "did. The two probes are predictions.",
             "A probe at the end sees one state; the reached norm is an average over many.",
         ],
     )
