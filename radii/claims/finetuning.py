@@ -47,7 +47,7 @@ FULL = _Size(4096, 256, 64, 3, (0.001, 0.003, 0.01, 0.03), 16, 64)
 
 
 def run(full: bool, progress: Progress | None = None) -> Outcome:
-    """Embed once, train every head; about ten minutes when full, half of it embedding. InputError without WordNet."""
+    """Embed once, train every head; about ten minutes when full. InputError without WordNet."""
     size = FULL if full else FAST
     nouns = read_nouns()
     texts = [nouns[row] for row in _rows(size)]
