@@ -83,6 +83,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
         notes=[
             "The body is frozen: its displacement grows with the head's scale (p = −1), and the whole model "
             "was not trained.",
+            "The prediction from the same steps is close to an identity: it balances what those very steps "
+            "did. The two probes are predictions.",
             "A probe at the end sees one state; the reached norm is an average over many.",
         ],
     )
