@@ -244,7 +244,13 @@ def attributed(norm: Contender, known: Attribution, lengths: bool) -> list[Findi
         found.append(finding("R403", "fails" if explained > 0.5 else "holds", text, value=explained))
     hubs = known.hubness
     if hubs is None:
-        found.append(finding("R404", "not applicable", "every list holds most of the corpus"))
+        found.append(
+            finding(
+                "R404",
+                "not applicable",
+                "fewer than 20 queries, or lists of ten that hold most of the corpus",
+            )
+        )
     else:
         text = (
             f"{hubs.hubs} documents appear more than twice as often as expected, one {hubs.largest:.0f} "

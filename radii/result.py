@@ -128,7 +128,7 @@ class Related(Part):
 
 
 class Hubness(Part):
-    """How unequally documents appear in the first ten (or k, if that is less) of the queries, by cosine."""
+    """How unequally documents appear among the first ten of all queries, by cosine."""
 
     skewness: float = Field(description="Of the k-occurrence; far above 0 means a few hubs.")
     robin_hood: float = Field(description="Share of appearances to move for all to be equal.")
@@ -205,7 +205,9 @@ class Report(Part):
     arms: list[Arm]
     signals: list[Signal] = Field(description="How other signals go with the norm.")
     relations: list[Related] = Field(description="Every pair of signals.")
-    hubness: Hubness | None = Field(description="None without judgements, or where lists hold everything.")
+    hubness: Hubness | None = Field(
+        description="None without judgements, with fewer than 20 queries, or 20 documents or fewer."
+    )
     norm_explained: Correlation | None = Field(
         description="Held-out share of the variance of log norm that the other signals predict."
     )
