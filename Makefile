@@ -43,6 +43,7 @@ $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 bench: $(VENV)/.bench  ## the performance claims, as ratios; fails when one does not hold
 	$(BIN)/python benchmarks/exponent_path.py
+	$(BIN)/python benchmarks/simulate.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache radii-demo

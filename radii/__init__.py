@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from radii.auditing import audit
     from radii.data.embeddings import Embeddings
     from radii.data.vectors import load
+    from radii.dynamics.chain import radial_chain
+    from radii.dynamics.stationary import stationary_norm
     from radii.errors import InputError, MissingExtraError, NumericalError, RadiiError
     from radii.ranking.path import ExponentPath, exponent_path
     from radii.result import Report
@@ -31,6 +33,8 @@ _HOMES = {
     "Embeddings": "radii.data.embeddings",
     "ExponentPath": "radii.ranking.path",
     "Report": "radii.result",
+    "radial_chain": "radii.dynamics.chain",
+    "stationary_norm": "radii.dynamics.stationary",
     "RadiiError": "radii.errors",
     "InputError": "radii.errors",
     "NumericalError": "radii.errors",
@@ -49,6 +53,8 @@ __all__ = [
     "audit",
     "exponent_path",
     "load",
+    "radial_chain",
+    "stationary_norm",
 ]
 
 

@@ -173,6 +173,104 @@ def _deliver(report: radii.Report, out: Path, as_json: bool) -> None:
         show(report, Console(highlight=False), report_file=str(target))
 
 
+@app.command()
+def simulate(
+    config: Annotated[
+        Path | None, typer.Argument(help="TOML with tables [setting] and [grid]; none for one default run.")
+    ] = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE of a setting, as in TOML; may be repeated.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for results.json and figure.svg.")] = Path("radii-runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print results.json instead of the summary.")] = False,
+) -> None:
+    """Train embeddings under controlled conditions and compare their norms with the equation.
+
+    Broken off, the same command goes on from its last checkpoint.
+    """
+    from rich.console import Console
+
+    from radii.dynamics.config import parse_values, read_settings, setting
+    from radii.dynamics.resume import simulate_in
+    from radii.report.figures import draw_runs
+    from radii.report.simulation import show_runs, write_runs
+
+    given = parse_values(values or [])
+    settings = [setting(given, "--set")] if config is None else read_settings(config, given)
+    with _progress("training") as progress:
+        runs = simulate_in(out, settings, progress=progress)
+    text = write_runs(runs, out)
+    figure = draw_runs(runs, out)
+    if json:
+        typer.echo(text, nl=False)
+    else:
+        show_runs(runs, Console(highlight=False), folder=str(out), figure=figure)
+
+
+claims = typer.Typer(help="Claims about norms, each tested by its own experiment.", no_args_is_help=True)
+app.add_typer(claims, name="claims")
+ClaimId = Annotated[str, typer.Argument(metavar="ID", help="As `radii claims list` names it.")]
+
+
+@claims.command("list")
+def list_claims() -> None:
+    """Print the id and the title of every claim."""
+    from radii.claims.catalogue import CLAIMS, title
+
+    for name in CLAIMS:
+        typer.echo(f"{name:<14}{title(name)}")
+
+
+@claims.command("run")
+def run_claim(
+    claim: ClaimId,
+    full: Annotated[bool, typer.Option("--full", help="The recorded setting: minutes, not seconds.")] = False,
+    out: Annotated[Path | None, typer.Option(help="A .json file to write as well.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the summary.")] = False,
+) -> None:
+    """Test a claim now. The exit code is 0 whatever comes out."""
+    from rich.console import Console
+
+    from radii.claims import catalogue
+    from radii.data.files import atomic_write
+    from radii.report.simulation import show_outcome
+
+    with _progress(claim) as progress:
+        outcome = catalogue.run_claim(claim, full=full, progress=progress)
+    text = outcome.model_dump_json(indent=2) + "\n"
+    if out is not None:
+        with atomic_write(out, mode="w") as file:
+            file.write(text)
+    if json:
+        typer.echo(text, nl=False)
+    else:
+        show_outcome(outcome, Console(highlight=False))
+
+
+@claims.command("page")
+def claims_page() -> None:
+    """Print every recorded result as Markdown."""
+    from radii.report.claims import page
+
+    typer.echo(page(), nl=False)
+
+
+@claims.command("show")
+def show_claim(claim: ClaimId) -> None:
+    """Print what the full setting gave when this version of radii was made."""
+    from rich.console import Console
+
+    from radii.claims.catalogue import recorded
+    from radii.report.simulation import show_outcome
+
+    outcome = recorded(claim)
+    if outcome is None:
+        raise radii.InputError(
+            f"no recorded result of {claim!r}", fix=f"run `radii claims run {claim} --full`"
+        )
+    show_outcome(outcome, Console(highlight=False))
+
+
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error, silent when that is not a terminal."""

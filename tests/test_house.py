@@ -93,6 +93,8 @@ def test_every_module_of_the_package_has_a_layer():
         ("radii.cli", ["numpy", "numba", "scipy", "pydantic", "pyarrow", "torch", "sentence_transformers"]),
         ("radii.auditing", ["torch", "sentence_transformers", "pyarrow", "typer", "rich"]),
         ("radii.data.encode", ["torch", "sentence_transformers"]),
+        ("radii.dynamics.training", ["torch", "numba", "altair"]),
+        ("radii.report.figures", ["torch", "altair", "vl_convert"]),
     ],
 )
 def test_what_is_heavy_is_imported_when_used(module, heavy):

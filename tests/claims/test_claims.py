@@ -1,0 +1,138 @@
+"""Claims: the fast setting of each, and the recorded results of the full ones."""
+
+import importlib
+
+import pytest
+
+from radii.claims.catalogue import CLAIMS, recorded, run_claim, title
+from radii.claims.outcome import Outcome, at_least, at_most, median_over_runs, near, over_seeds
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    """Fast outcomes, each made once."""
+    made = {}
+
+    def get(claim):
+        if claim not in made:
+            made[claim] = run_claim(claim)
+        return made[claim]
+
+    return get
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_is_what_its_id_says(outcomes, claim):
+    outcome = outcomes(claim)
+    assert (outcome.claim, outcome.setting, outcome.title) == (claim, "fast", title(claim))
+    assert outcome.title == importlib.import_module(CLAIMS[claim]).TITLE
+    assert len({s.name for s in outcome.statements}) == len(outcome.statements) > 0
+    for s in outcome.statements:
+        assert (s.status == "reported") == (s.target is None)
+        if s.low is not None:
+            assert s.low <= s.value <= s.high
+            assert s.over
+    assert Outcome.model_validate_json(outcome.model_dump_json()) == outcome
+
+
+@pytest.mark.parametrize("claim", [c for c in CLAIMS if recorded(c)])
+def test_the_full_setting_is_recorded_as_it_was_run(claim):
+    outcome = recorded(claim)
+    assert (outcome.claim, outcome.setting, outcome.title) == (claim, "full", title(claim))
+    assert outcome.method == importlib.import_module(CLAIMS[claim]).METHOD
+    assert outcome.seeds >= 3
+
+
+def test_the_equation_holds_when_fast(outcomes):
+    outcome = outcomes("equation")
+    chain = outcome.statement("radial chain, ηλ = 0.05: median relative error")
+    formula = outcome.statement("closed form, ηλ = 0.05: median relative error")
+    assert chain.status == "holds"
+    assert formula.value > 1.5 * chain.value
+
+
+def test_the_laws_hold_when_fast(outcomes):
+    outcome = outcomes("laws")
+    for name, expected in {
+        "heat: exponent of λ": -0.25,
+        "heat: exponent of η": 0.25,
+        "heat: exponent of S": 0.25,
+    }.items():
+        assert outcome.statement(name).value == pytest.approx(expected, abs=0.02)
+    assert outcome.statement("drift: exponent of λ").value == pytest.approx(-0.5, abs=0.02)
+    assert outcome.statement("drift: exponent of D").value == pytest.approx(0.5, abs=0.02)
+
+
+def test_noise_heats_when_fast(outcomes):
+    outcome = outcomes("heat")
+    assert outcome.statement("Spearman(norm, ambiguity)").value > 0.9
+    assert outcome.statement("heat with noise 0.6 over heat without").value > 2
+    assert outcome.statement("norm with noise 0.6 over norm without").value > 1.2
+
+
+def test_the_effects_of_frequency_and_ambiguity_are_told_apart_when_fast(outcomes):
+    outcome = outcomes("frequency")
+    for cause in ("frequency", "ambiguity"):
+        assert outcome.statement(f"{cause} alone: Spearman with norm").value > 0.8
+        other = "ambiguity" if cause == "frequency" else "frequency"
+        assert outcome.statement(f"crossed: Spearman(norm, {cause} | {other})").value > 0.5
+    assert [row["cause"] for row in outcome.table] == ["frequency", "ambiguity"]
+
+
+def test_momentum_follows_from_gradients_when_fast(outcomes):
+    outcome = outcomes("optimisers")
+    for optimiser in ("momentum", "adamw"):
+        assert outcome.statement(f"{optimiser}: gradients with lags").value < 0.05
+    for row in outcome.table:
+        assert row["equation with measured D, S, α"] < 0.03
+        assert row["displacement, no drift"] > 0.3
+
+
+def test_every_encoder_is_reported_under_every_optimiser(outcomes):
+    outcome = outcomes("architecture")
+    assert len(outcome.table) == 6
+    assert len(outcome.statements) == 12
+    assert all(s.status == "reported" and -1 <= s.value <= 1 for s in outcome.statements)
+
+
+def test_real_text_is_reported_for_every_encoder(outcomes):
+    outcome = outcomes("text")
+    assert [row["encoder"] for row in outcome.table] == ["mean pooling", "head", "LayerNorm and head"]
+    # Averages of more words are shorter, before any training can tell.
+    assert outcome.statement("mean pooling: Spearman(norm, length)").value < -0.3
+
+
+def test_heat_is_rebuilt_when_fast(outcomes):
+    outcome = outcomes("transport")
+    assert outcome.statement("rebuilt against measured heat, median item").value < 0.02
+    own = outcome.statement("share of heat that an item delivers to itself").value
+    cluster = outcome.statement("share of heat from the item's own cluster").value
+    assert 0 < own < cluster < 1
+
+
+# Statements ------------------------------------------------------------------------------------------------
+
+
+def test_statuses():
+    assert [at_most("x", v, 1.0).status for v in (1.0, 1.1)] == ["holds", "fails"]
+    assert [at_least("x", v, 1.0).status for v in (1.0, 0.9)] == ["holds", "fails"]
+    assert [near("x", v, -0.25, 0.02).status for v in (-0.26, -0.28)] == ["holds", "fails"]
+
+
+def test_intervals_by_hand():
+    # Mean 2, standard error 1/√3, t(0.975, 2) = 4.3027.
+    found = over_seeds([1.0, 2.0, 3.0])
+    assert (found["low"], found["high"]) == pytest.approx((2 - 2.4841, 2 + 2.4841), abs=1e-3)
+    assert over_seeds([1.0]) == {}
+    assert median_over_runs([0.5, 0.5, 0.5])["low"] == 0.5
+    spread = median_over_runs([float(v) for v in range(101)])
+    assert 35 < spread["low"] < 50 < spread["high"] < 65
+
+
+def test_unknown_names_are_refused(refused, outcomes):
+    refused(lambda: run_claim("wisdom"), "wisdom", "equation, laws")
+    refused(lambda: title("wisdom"), "wisdom")
+    refused(lambda: recorded("wisdom"), "wisdom")
+    refused(lambda: outcomes("heat").statement("wisdom"), "wisdom")
