@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Literal
 
 from radii.data.files import StrPath, at_line, numbered_lines, open_text
 from radii.errors import InputError
@@ -63,9 +64,11 @@ def read_hypernyms(path: StrPath) -> Pairs:
     return _filled(Pairs(general, specific, group, str(path)))
 
 
-def read_qulac(path: StrPath) -> Pairs:
-    """Read Qulac (arXiv 1907.06554): every topic's query against the description of each of its facets.
+def read_qulac(path: StrPath, general: Literal["topic", "topic_desc"] = "topic") -> Pairs:
+    """Read Qulac (arXiv 1907.06554): every topic against the description of each of its facets.
 
+    A topic is its query, a few words, or with `general="topic_desc"` its description, a sentence as facets
+    are.
     Backslashes before quotes, which the file has in places, are left out. Groups are topic ids.
 
     Raises
@@ -81,7 +84,7 @@ def read_qulac(path: StrPath) -> Pairs:
                 f"invalid JSON ({error})", where=path, cause="an interrupted copy", fix="copy it again"
             ) from error
     columns = []
-    for name in ("topic_facet_id", "topic_id", "topic", "facet_desc"):
+    for name in ("topic_facet_id", "topic_id", general, "facet_desc"):
         column = table.get(name) if isinstance(table, dict) else None
         if not isinstance(column, dict):
             raise InputError(

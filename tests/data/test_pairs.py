@@ -44,6 +44,7 @@ def qulac(**changed):
         "topic_facet_id": {"0": "1-1", "1": "1-1", "2": "1-2"},
         "topic_id": dict.fromkeys("012", 1),
         "topic": dict.fromkeys("012", "hubs"),
+        "topic_desc": dict.fromkeys("012", "Find hubs."),
         "facet_desc": {"0": 'Find \\"near\\" hubs\\\'.', "1": "the same", "2": "Far ones "},
     }
     return json.dumps({name: column for name, column in (table | changed).items() if column is not None})
@@ -54,6 +55,7 @@ def test_each_facet_of_a_topic_is_one_pair(file):
     assert found.general == ["hubs", "hubs"]
     assert found.specific == ['Find "near" hubs\'.', "Far ones"]
     assert found.group == ["1", "1"]
+    assert read_qulac(file(qulac()), "topic_desc").general == ["Find hubs.", "Find hubs."]
 
 
 @pytest.mark.parametrize(
