@@ -17,6 +17,10 @@ CLAIMS = {
     "architecture": "radii.claims.architecture",
     "text": "radii.claims.text",
     "transport": "radii.claims.transport",
+    "generality": "radii.claims.generality",
+    "hypernyms": "radii.claims.hypernyms",
+    "facets": "radii.claims.facets",
+    "retrieval": "radii.claims.retrieval",
 }
 
 
