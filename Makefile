@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test slow lint bench clean
+.PHONY: demo test slow lint bench calibrate clean
 
 # A stamp per set of extras: pip runs again only when the project's own files changed.
 $(VENV)/bin/python:
@@ -44,6 +44,12 @@ $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 bench: $(VENV)/.bench  ## the performance claims, as ratios; fails when one does not hold
 	$(BIN)/python benchmarks/exponent_path.py
 	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/probe.py
+	$(BIN)/python benchmarks/monitor.py
+
+calibrate: $(VENV)/.test  ## how often the evidence is right about planted truths; half an hour on two cores
+	$(BIN)/python benchmarks/calibration.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache radii-demo

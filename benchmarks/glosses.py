@@ -6,11 +6,11 @@ about ten minutes on two cores; the cache lies in .cache/ of the checkout.
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import numpy as np
+
+from radii.data.wordnet import read_nouns
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "glosses"
 N_QUERIES = 2000
@@ -25,18 +25,25 @@ def load() -> tuple[np.ndarray, np.ndarray, dict[str, dict[str, int]]]:
     return np.load(CACHE / "docs.npy", mmap_mode="r"), np.load(CACHE / "queries.npy"), qrels
 
 
+def probe_material(
+    seed: int, n_inputs: int = 256, n_pairs: int = 768
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Glosses to probe, and (lemma, gloss) pairs of other synsets."""
+    nouns = read_nouns()
+    rows = np.random.default_rng(seed).permutation(len(nouns))
+    return [nouns[row][1] for row in rows[:256]], [nouns[row] for row in rows[256:1024]]
+
+
+def texts() -> tuple[list[str], list[str]]:
+    """First lemma and gloss of every noun synset, in the order of the documents."""
+    lemmas, glosses = zip(*read_nouns(), strict=True)
+    return list(lemmas), list(glosses)
+
+
 def _build() -> None:
     from radii.data.encode import encode
 
-    source = Path(os.environ.get("RADII_WORDNET", "/usr/share/wordnet")) / "data.noun"
-    if not source.exists():
-        sys.exit(f"{source} is missing: apt-get install wordnet-base, or set RADII_WORDNET")
-    lemmas, glosses = [], []
-    for line in source.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("  "):  # the licence
-            head, gloss = line.split("|", 1)
-            lemmas.append(head.split()[4].replace("_", " "))
-            glosses.append(gloss.strip())
+    lemmas, glosses = texts()
     rows = np.sort(np.random.default_rng(0).choice(len(glosses), N_QUERIES, replace=False))
     CACHE.mkdir(parents=True, exist_ok=True)
     print(f"embedding {len(glosses):,} glosses into {CACHE}", flush=True)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from radii.dynamics.chain import radial_chain
     from radii.dynamics.stationary import stationary_norm
     from radii.errors import InputError, MissingExtraError, NumericalError, RadiiError
+    from radii.probing.monitoring import monitor
+    from radii.probing.run import probe
     from radii.ranking.path import ExponentPath, exponent_path
     from radii.result import Report
 
@@ -29,6 +31,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "audit": "radii.auditing",
     "load": "radii.data.vectors",
+    "probe": "radii.probing.run",
+    "monitor": "radii.probing.monitoring",
     "exponent_path": "radii.ranking.path",
     "Embeddings": "radii.data.embeddings",
     "ExponentPath": "radii.ranking.path",
@@ -53,6 +57,8 @@ __all__ = [
     "audit",
     "exponent_path",
     "load",
+    "monitor",
+    "probe",
     "radial_chain",
     "stationary_norm",
 ]

@@ -27,7 +27,7 @@ from radii.signals.relations import (
     Correlations,
     Relation,
     kendall_matrix,
-    partial_spearman,
+    partials,
     residuals,
     spearman_matrix,
     variance_explained,
@@ -178,25 +178,15 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
         hubs = summarise(occurrence)
         if np.ptp(occurrence) > 0:
             shown[OCCURRENCE] = occurrence
-    several = bool(shown) and len(docs) >= 20
-    both = None
-    if several:
+    beside, both = [], None
+    if shown and len(docs) >= 20:
         every = {NORM: docs.norms, **shown}
         both = (
             spearman_matrix(every, question.seed),
             kendall_matrix(every, question.seed, resamples=_KENDALL_RESAMPLES),
         )
-    partial = _partial(docs.norms, shown, question.seed) if several else {}
-    beside = [Signal(name, both[0][NORM, name], partial[name]) for name in shown] if both else []
+        left = partials(every, question.seed) if len(shown) > 1 else {}
+        beside = [Signal(name, both[0][NORM, name], left.get(name)) for name in shown]
     few = not signals or len(docs) < 20
     explained = None if few else variance_explained(np.log(docs.norms), signals, question.seed)
     return Attribution(beside, both, hubs, explained, arms, beyond, proxy, best, honest)
-
-
-def _partial(norms: Floats, signals: Mapping[str, Floats], seed: int) -> dict[str, Relation | None]:
-    """How each signal goes with the norm when all others are held fixed; None when there are none."""
-    rest = {name: [other for key, other in signals.items() if key != name] for name in signals}
-    return {
-        name: partial_spearman(norms, values, rest[name], seed) if rest[name] else None
-        for name, values in signals.items()
-    }

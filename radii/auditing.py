@@ -34,7 +34,9 @@ from radii.findings import (
     no_extremes,
     no_self,
     norms_vary,
+    probed,
 )
+from radii.probing.report import ProbeReport
 from radii.ranking.metrics import Metric
 from radii.ranking.path import MetricPath, check_same_dim
 from radii.ranking.steps import Curves
@@ -74,6 +76,7 @@ def audit(
     seed: int = 0,
     min_effect: float = 0.02,
     protocol: Protocol | None = None,
+    probe: ProbeReport | None = None,
 ) -> Report:
     """Whether the norms of these vectors may be used to rank, judged on held-out queries.
 
@@ -105,6 +108,8 @@ def audit(
     min_effect : float
         The smallest gain worth acting on, in units of the metric. Decides how many queries are enough.
     protocol : Protocol, optional
+    probe : ProbeReport, optional
+        Of the model that made the vectors (`radii.probe`): adds findings, and changes no verdict.
 
     Raises
     ------
@@ -127,6 +132,7 @@ def audit(
     # Reading the norms refuses vectors without a direction, those of the queries too.
     norms, _ = summarise(docs.norms), queries.norms
     found = [norms_vary(norms), no_extremes(norms), no_self(docs, queries, exclude_self)]
+    found += [] if probe is None else probed(probe)
     arms: list[Arm] = []
     steps = main = known = None
     signals = proxies(docs, texts, signals or {}, tokenize)

@@ -53,6 +53,9 @@ def audit(
     allow_missing: AllowMissing = False,
     min_effect: Annotated[float, typer.Option(help="The smallest gain worth acting on.")] = 0.02,
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
+    probe: Annotated[
+        Path | None, typer.Option(help="Folder of radii probe, of the model that made the vectors.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for report.json.")] = Path("radii-report"),
     json: Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")] = False,
 ) -> None:
@@ -60,6 +63,7 @@ def audit(
     from radii.data.files import readable
     from radii.data.texts import read_texts
     from radii.data.tokenizer import read_tokenizer
+    from radii.probing.report import read_report
     from radii.signals.columns import read_columns
 
     # Cheap checks first: a typing error should not wait for the vectors.
@@ -82,6 +86,7 @@ def audit(
         allow_missing=allow_missing,
         min_effect=min_effect,
         seed=seed,
+        probe=None if probe is None else read_report(probe),
     )
     _deliver(report, out, json)
 
@@ -140,6 +145,84 @@ def embed(
     typer.echo(f"{info.n:,} × {info.dim} {info.dtype} vectors in {out}")
     if info.stripped:
         typer.echo("The model ends in a Normalize module, which was stripped: with it every norm would be 1.")
+
+
+@app.command()
+def probe(
+    model: Annotated[str, typer.Option(help="A model on this machine: a folder or a cached name.")],
+    pairs: Annotated[Path, typer.Option(help="Anchors and positives: .tsv or .jsonl.")],
+    inputs: Annotated[
+        Path, typer.Option(help="Texts to probe (image paths for clip-image): .jsonl or .tsv.")
+    ],
+    encoder: Annotated[
+        str, typer.Option(help="sentence, mean, cls, last, projected, clip-text or clip-image.")
+    ] = "sentence",
+    objective: Annotated[str, typer.Option(help="Surrogate: infonce, siglip or simcse.")] = "infonce",
+    optimizer: Annotated[str, typer.Option(help="sgd or adamw.")] = "sgd",
+    params: Annotated[str, typer.Option(help="all, head, or a regular expression of names.")] = "all",
+    batches: Annotated[int, typer.Option(help="Minibatches, at most.")] = 32,
+    batch_size: Annotated[int, typer.Option(help="Pairs in a minibatch.")] = 32,
+    tau: Annotated[float, typer.Option(help="Temperature of infonce and simcse.")] = 0.05,
+    eta: Annotated[
+        float | None, typer.Option(help="Learning rate; by default one that moves an anchor by 1 %.")
+    ] = None,
+    weight_decay: Annotated[float, typer.Option(help="Of the predicted norm.")] = 0.01,
+    until: Annotated[
+        float | None, typer.Option(help="Stop when ρ of norm and raw heat is known ± this over minibatches.")
+    ] = None,
+    signals: Annotated[
+        Path | None, typer.Option(help="Columns of numbers per input to hold fixed: .parquet, .csv or .tsv.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="exact or jvp.")] = "exact",
+    device: Annotated[str | None, typer.Option(help="As torch names it; the CPU by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for probe.json and inputs.csv.")] = Path("radii-probe"),
+    json: Annotated[bool, typer.Option("--json", help="Print probe.json instead of the summary.")] = False,
+) -> None:
+    """Say what controls the norms of a trained MODEL, by virtual training steps on PAIRS."""
+    from radii.data.pairs import read_pairs
+    from radii.data.texts import read_texts
+    from radii.probing.loading import in_folder, load_encoder
+    from radii.probing.objectives import objective as known_objective
+    from radii.report.probe import probe_lines
+    from radii.signals.columns import read_columns
+
+    goal = known_objective(objective, tau=tau)
+    given, asked = read_pairs(pairs), read_texts(inputs)
+    columns = None if signals is None else read_columns(signals, asked.ids)
+    items: list[str] = asked.texts
+    if encoder.startswith("clip"):
+        places = in_folder([image for _, image in given], pairs.parent)
+        given = list(zip([text for text, _ in given], places, strict=True))
+        if encoder == "clip-image":
+            given, items = [(image, text) for text, image in given], in_folder(items, inputs.parent)
+    tower, partner = load_encoder(model, encoder, device or "cpu")
+    with _progress("probing") as progress:
+        found = radii.probe(
+            tower,
+            given,
+            items,
+            ids=asked.ids,
+            partner=partner,
+            objective=goal,
+            signals=columns,
+            progress=progress,
+            optimizer=optimizer,
+            params=params,
+            batches=batches,
+            batch_size=batch_size,
+            eta=eta,
+            weight_decay=weight_decay,
+            until=until,
+            method=method,
+            seed=seed,
+        )
+    target = found.write(out)
+    if json:
+        typer.echo(found.report.model_dump_json(indent=2))
+    else:
+        for line in [*probe_lines(found.report), f"Report  {target} · inputs.csv"]:
+            typer.echo(line)
 
 
 @app.command()

@@ -14,12 +14,14 @@ from radii.data.qrels import Qrels
 from radii.errors import NumericalError
 from radii.evidence.arms import Contender
 from radii.evidence.field import Field
+from radii.probing.regime import MANY, RELIABLE
+from radii.probing.report import ProbeReport
 from radii.ranking.path import MetricPath
 from radii.result import Arm, Finding, Interval, Status
 from radii.signals.norm import NormSummary
 
 # Code → (what is claimed, what to do when it fails). R1 norms, R2 data and measurement, R3 evidence,
-# R4 attribution. A code keeps its meaning for ever; a new check takes a new number.
+# R4 attribution, R5 the model's probe. A code keeps its meaning for ever; a new check takes a new number.
 CATALOGUE: dict[str, tuple[str, str]] = {
     "R101": (
         "Norms vary beyond rounding",
@@ -74,6 +76,22 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "R404": (
         "No few documents crowd the first ranks",
         "Try a hub penalty, CSLS or mean-centring: the recommendation says whether one gains.",
+    ),
+    "R501": (
+        "The probe's heat is known well enough",
+        "Probe again with more minibatches (radii probe --batches).",
+    ),
+    "R502": (
+        "Heat controls the norm in this model",
+        "Do not read the norm as specificity: the probe did not find that it follows heat for its own sake.",
+    ),
+    "R503": (
+        "The norm is more than text length",
+        "Read the norm as a stand-in for text length until an arm says otherwise.",
+    ),
+    "R504": (
+        "Steps shrink with the norm, as the theory has it",
+        "Do not use the predicted norms: the equation they come from assumes another power of the norm.",
     ),
 }
 
@@ -234,4 +252,35 @@ def attributed(norm: Contender, known: Attribution, lengths: bool) -> list[Findi
         )
         status = "fails" if hubs.skewness > _SKEWED else "holds"
         found.append(finding("R404", status, text, value=hubs.skewness))
+    return found
+
+
+def probed(report: ProbeReport) -> list[Finding]:
+    """R501 to R504: what a probe of the model says, on its own surrogate and inputs."""
+    trust, regime = report.reliability["raw"].whole, report.regime
+    text = "undefined" if trust is None else f"{trust:.2f} between halves of the minibatches, stepped up"
+    known = trust is not None and trust >= RELIABLE
+    found = [finding("R501", "holds" if known else "fails", f"reliability of heat: {text}", value=trust)]
+    said = f"{regime.label}: {regime.meaning} {regime.caveat}"
+    if regime.label == "inconclusive":
+        found.append(finding("R502", "skipped", said))
+    else:
+        found.append(finding("R502", "holds" if regime.label == "heat-controlled" else "fails", said))
+    if "length" not in report.norm_with:
+        found.append(finding("R503", "not applicable", "the probe's inputs have no text length"))
+    else:
+        rho = report.norm_with["length"].plain
+        if rho.estimate is None or rho.low is None or rho.high is None:
+            found.append(finding("R503", "skipped", "the correlation of norm with length is undefined"))
+        else:
+            text = f"norm with text length: ρ {rho.estimate:+.2f} over the probe's inputs"
+            bound = rho.low >= MANY or rho.high <= -MANY
+            status: Status = "fails" if bound else "holds"
+            found.append(finding("R503", status, text, value=rho.estimate, interval=(rho.low, rho.high)))
+    p = report.power.value
+    if p is None:
+        found.append(finding("R504", "skipped", f"the power was not measured: {report.power.reason}"))
+    else:
+        text = f"Δz ∝ R^(−p) with p = {p:.2f}; the theory has 1 for plain gradients and 0 for normalised ones"
+        found.append(finding("R504", "holds" if -0.1 <= p <= 1.1 else "fails", text, value=p))
     return found

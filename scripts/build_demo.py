@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from radii.data.wordnet import INSTALLED, Nouns, read_nouns
+from radii.data.synsets import Nouns, read_synsets
+from radii.data.wordnet import FOLDER
 
 HERE = Path(__file__).resolve().parent
 NOTICE_HEAD = HERE / "demo_notice.txt"
@@ -65,7 +66,7 @@ def build(detic: Path, wordnet_folder: Path, out: Path) -> str:
     shape = np.load(vectors, mmap_mode="r").shape
     if len(set(names)) != len(names) or shape[0] != len(names):
         sys.exit(f"{len(names)} class names, {len(set(names))} different, for vectors of shape {shape}")
-    wordnet = read_nouns(wordnet_folder)
+    wordnet = read_synsets(wordnet_folder)
     pairs, missing = judge(classes, wordnet)
 
     out.mkdir(parents=True, exist_ok=True)
@@ -112,7 +113,7 @@ def main() -> None:
     repo = HERE.parent
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--detic", type=Path, default=repo.parent / "shared/data/detic_clip_text")
-    parser.add_argument("--wordnet", type=Path, default=INSTALLED)
+    parser.add_argument("--wordnet", type=Path, default=Path(FOLDER))
     parser.add_argument("--out", type=Path, default=repo / "radii/data/demo")
     given = parser.parse_args()
     print(build(given.detic, given.wordnet, given.out))

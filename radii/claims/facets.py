@@ -8,7 +8,7 @@ from typing import Any, Literal
 from radii.claims.material import beyond, copies, shared
 from radii.claims.outcome import Outcome, Progress, Statement, reported
 from radii.claims.paired import differences
-from radii.data.pairs import Pairs, read_qulac
+from radii.data.contrasts import Contrasts, read_qulac
 
 TITLE = "General questions have longer text vectors than their facets"
 METHOD = (
@@ -75,6 +75,6 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
     )
 
 
-def first(both: Pairs, n: int) -> Pairs:
+def first(both: Contrasts, n: int) -> Contrasts:
     """The first n pairs."""
     return replace(both, general=both.general[:n], specific=both.specific[:n], group=both.group[:n])

@@ -14,8 +14,9 @@ from radii.claims.outcome import Outcome, Progress, Statement, reported
 from radii.data import demo
 from radii.data.embeddings import Floats
 from radii.data.files import open_text
+from radii.data.synsets import Nouns, read_synsets
 from radii.data.vectors import load
-from radii.data.wordnet import INSTALLED, Nouns, read_nouns
+from radii.data.wordnet import wordnet_file
 from radii.signals.relations import Relation, partial_spearman, spearman_matrix
 
 TITLE = "CLIP text vectors are longer for more general class names"
@@ -47,7 +48,7 @@ class Classes:
 def run(full: bool, progress: Progress | None = None) -> Outcome:
     """Correlate; seconds in either setting, which differ in the number of resamples."""
     info = shared("detic_clip_text", "lvis_v1_train_cat_info.json")
-    known = lvis(read_nouns())
+    known = lvis(read_synsets())
     one_word = known.only(known.columns["words"] == 1)
     resamples = 9999 if full else 199
     statements: list[Statement] = []
@@ -75,7 +76,7 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             f"polysemy {_together(known, 'polysemy'):+.2f}, and images {_together(known, 'images'):+.2f}.",
             "Objects365 and OpenImages: not run here. Their vectors lie beside those of LVIS without the "
             "names of their rows, and no synsets.",
-            copies(info, demo.paths().vectors, INSTALLED / "data.noun"),
+            copies(info, demo.paths().vectors, wordnet_file()),
         ],
     )
 

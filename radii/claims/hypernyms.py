@@ -10,12 +10,13 @@ import numpy as np
 from radii.claims.material import beyond, copies, defined, shared
 from radii.claims.outcome import Outcome, Progress, Statement, reported
 from radii.claims.paired import differences
+from radii.data.contrasts import Contrasts, read_hypernyms
 from radii.data.embeddings import Floats, row_norms
 from radii.data.encode import encode
 from radii.data.model import PACKAGED
-from radii.data.pairs import Pairs, read_hypernyms
+from radii.data.synsets import read_synsets
 from radii.data.tokenizer import read_tokenizer
-from radii.data.wordnet import INSTALLED, read_nouns
+from radii.data.wordnet import wordnet_file
 from radii.signals.relations import Relation, partial_spearman, spearman_matrix
 
 TITLE = "Text vectors with mean pooling are longer for more general words"
@@ -61,15 +62,15 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             "Seed 0 for every draw; the embedding has no randomness.",
             "Intervals take hypernyms as independent, though some share hyponyms.",
             "Single words are outside what the encoder was trained on: sentences.",
-            copies(*(file for name in chosen for file in _files(name)), INSTALLED / "data.noun"),
+            copies(*(file for name in chosen for file in _files(name)), wordnet_file()),
         ],
     )
 
 
-def pairs(name: str, limit: int | None = None) -> Pairs:
+def pairs(name: str, limit: int | None = None) -> Contrasts:
     """Hypernym pairs of a data set, its test and validation part together; the first `limit` of them."""
     test, val = (read_hypernyms(path) for path in _files(name))
-    return Pairs(
+    return Contrasts(
         (test.general + val.general)[:limit],
         (test.specific + val.specific)[:limit],
         (test.group + val.group)[:limit],
@@ -79,7 +80,7 @@ def pairs(name: str, limit: int | None = None) -> Pairs:
 
 def wordnet(kind: str, n: int, resamples: int) -> list[Statement]:
     """Norm of nouns, or of glosses, against how general their synset is."""
-    nouns = read_nouns()
+    nouns = read_synsets()
     offsets = np.array(sorted(nouns.parents))
     drawn = np.random.default_rng([0, 7]).choice(offsets, n, replace=False)
     texts = [nouns.lemmas[o][0].replace("_", " ") if kind == "nouns" else nouns.definitions[o] for o in drawn]
@@ -127,7 +128,7 @@ def _dataset(name: str, limit: int | None, resamples: int) -> tuple[list[Stateme
     return statements, _row(name, both, found.tokens, found.log_norm)
 
 
-def _row(name: str, both: Pairs, tokens: Floats, log_norm: Floats) -> dict[str, Any]:
+def _row(name: str, both: Contrasts, tokens: Floats, log_norm: Floats) -> dict[str, Any]:
     return {
         "data set": name,
         "pairs": len(both),

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from radii.data.contrasts import Contrasts
 from radii.data.embeddings import Floats, row_norms
 from radii.data.encode import encode
 from radii.data.model import PACKAGED
-from radii.data.pairs import Pairs
 from radii.data.tokenizer import read_tokenizer
 from radii.errors import InputError
 from radii.evidence.intervals import Estimate, estimate
@@ -29,7 +29,7 @@ class Differences:
     letters : array
         Of the number of characters.
     group : list of str
-        Pairs of one group share their general side.
+        Contrasts of one group share their general side.
     """
 
     log_norm: Floats
@@ -73,7 +73,7 @@ class Differences:
         return value, float(low), float(high)
 
 
-def differences(pairs: Pairs) -> Differences:
+def differences(pairs: Contrasts) -> Differences:
     """Embed both sides of every pair with all-MiniLM-L6-v2, each distinct text once, without normalising."""
     texts = list(dict.fromkeys((*pairs.general, *pairs.specific)))
     vectors, _ = encode(PACKAGED, texts)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
 from radii.data.embeddings import Floats
 from radii.errors import InputError
 
 _BATCH = 2_000_000  # signs drawn at a time: bounds the memory of flipping them
-_KEPT = 50_000_000  # of them kept for the next arm on the same queries, in a byte each
 
 
 @dataclass(frozen=True)
@@ -80,34 +76,24 @@ def sign_flip_p(differences: Floats, seed: int, resamples: int) -> float:
     """Two-sided p-value of the mean of (n,) differences when every sign might as well be the other.
 
     All 2^n patterns where there are no more than `resamples`; else (1 + b) / (1 + resamples), with b the
-    random patterns whose mean is as far from 0. The patterns depend on n, the seed and `resamples` alone, so
-    that arms on the same queries share them.
+    random patterns whose mean is as far from 0.
     """
-    n, scale = len(differences), float(np.abs(differences).max())
-    unit = (differences / scale).astype(np.float64)
+    # Zeros have no sign, and most differences are zero.
+    unit = differences[differences != 0] / np.abs(differences).max()
+    n = len(unit)
     least = abs(unit.sum()) - 1e-9  # patterns that tie with the observed one must count
     if n < 60 and 2**n <= resamples:
         patterns = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
         return float((np.abs((2 * patterns - 1) @ unit) >= least).mean())
-    kept = n * resamples <= _KEPT
-    extreme = 0
-    for batch in _signs(n, seed, resamples) if kept else _drawn_signs(n, seed, resamples):
+    rng, step, extreme = np.random.default_rng([seed, 1]), max(1, _BATCH // n), 0
+    for at in range(0, resamples, step):
+        rows = min(step, resamples - at)
+        bits = np.frombuffer(rng.bytes(rows * -(-n // 8)), dtype=np.uint8).reshape(rows, -1)
         # Σ ±d = 2 Σ of the positive ones − Σ d.
-        sums = 2.0 * (batch.astype(np.float64) @ unit) - unit.sum()
+        kept = np.unpackbits(bits, axis=1, count=n)
+        sums = 2.0 * np.einsum("ij,j->i", kept, unit) - unit.sum()
         extreme += int((np.abs(sums) >= least).sum())
     return (1 + extreme) / (1 + resamples)
-
-
-def _drawn_signs(n: int, seed: int, times: int) -> Iterator[npt.NDArray[np.uint8]]:
-    """(some, n) zeros and ones at a time, `times` rows in all."""
-    rng, step = np.random.default_rng([seed, 1]), max(1, _BATCH // n)
-    for at in range(0, times, step):
-        yield rng.integers(0, 2, size=(min(step, times - at), n), dtype=np.uint8)
-
-
-@lru_cache(maxsize=1)
-def _signs(n: int, seed: int, times: int) -> list[npt.NDArray[np.uint8]]:
-    return list(_drawn_signs(n, seed, times))
 
 
 def queries_needed(sd: float, effect: float, *, level: float = 0.95, power: float = 0.8) -> int:

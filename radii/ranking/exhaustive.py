@@ -16,6 +16,8 @@ from radii.ranking.score import Ints, Lines
 
 _BLOCK_BYTES = 64 << 20  # of cosines, and of documents kept in float64 where all of them fit
 
+_FEW = 600  # documents: to look for those that cannot rank takes longer than to keep them
+
 Found = list[tuple[Ints, Floats]]
 
 
@@ -92,13 +94,17 @@ def _exact(docs: Embeddings, queries: Embeddings, rows: Ints, query: int) -> Flo
 def _possible(
     family: Family, sims: Floats, error: float, query: int, allowed: Ints, k: int, nodes: Floats
 ) -> Ints:
-    """Rows that can reach the top k, where every score is a line of its own class."""
+    """Rows that can reach the top k, where every score is a line of its own class, and perhaps more."""
+    if family.additive and len(allowed) <= _FEW:
+        return allowed
     if family.additive:
         some = family.similarity(sims[allowed], query, allowed)
         if family.affine is not None:
             error, nodes = error * 4.0 * family.affine.bound, nodes[:1]  # the same at every node
         return allowed[reachable(some - error, some + error, family.slope[allowed], k, nodes)]
     rows = allowed[sims[allowed] > -error]
+    if len(allowed) <= _FEW:
+        return rows
     low = np.log(np.maximum(sims[rows] - error, 1e-300))
     high = np.log(sims[rows] + 2 * error)  # twice: never log of zero
     if family.base is not None:

@@ -19,7 +19,8 @@ def page() -> str:
     ]
     for claim in CLAIMS:
         outcome = recorded(claim)
-        lines += ["", f"## {claim}", "", *(["Not recorded yet."] if outcome is None else _section(outcome))]
+        if outcome is not None:
+            lines += ["", f"## {claim}", "", *_section(outcome)]
     return "\n".join(lines) + "\n"
 
 

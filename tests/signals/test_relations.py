@@ -10,7 +10,13 @@ from radii import load
 from radii.data.demo import paths
 from radii.signals import relations
 from radii.signals.centrality import centrality
-from radii.signals.relations import kendall_matrix, partial_spearman, spearman_matrix, variance_explained
+from radii.signals.relations import (
+    kendall_matrix,
+    partial_spearman,
+    partials,
+    spearman_matrix,
+    variance_explained,
+)
 from radii.signals.resampling import Bootstrap, concordances, normalised, rank_covariances
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -252,3 +258,13 @@ def test_in_the_demo():
     assert found.estimate == pytest.approx(0.92, abs=0.02)
     assert found.high - found.low < 0.05
     assert variance_explained(np.log(docs.norms), {"centrality": signals["centrality"]}, seed=0).low > 0.7
+
+
+def test_all_partials_are_those_of_one_at_a_time():
+    rng = np.random.default_rng(4)
+    signals = dict(zip("abcd", rng.normal(size=(4, 60)) + rng.normal(size=60), strict=True))
+    found = partials(signals, seed=3, resamples=99)
+    assert list(found) == ["b", "c", "d"]
+    alone = partial_spearman(signals["a"], signals["c"], [signals["b"], signals["d"]], seed=3, resamples=99)
+    for end in ("estimate", "low", "high"):
+        assert getattr(found["c"], end) == pytest.approx(getattr(alone, end))
