@@ -21,6 +21,7 @@ CLAIMS = {
     "generality": "radii.claims.generality",
     "hypernyms": "radii.claims.hypernyms",
     "facets": "radii.claims.facets",
+    "retrieval": "radii.claims.retrieval",
 }
 
 

@@ -11,7 +11,7 @@ from radii.data.wordnet import wordnet_file
 torch = pytest.importorskip("torch")
 
 # Claims about data that is fixed: what varies is in their intervals, not in a seed.
-REAL = ("generality", "hypernyms", "facets")
+REAL = ("generality", "hypernyms", "facets", "retrieval")
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,17 @@ def test_length_explains_why_general_words_and_questions_seem_longer(outcomes):
     assert abs(facets.statement("description: log norm of topic minus facet, as many tokens").value) < 0.02
 
 
-@pytest.mark.parametrize("claim", REAL)
+def test_retrieval_is_reported_with_every_arm(outcomes):
+    outcome = outcomes("retrieval")
+    name = "a piece of Vaswani"
+    assert outcome.statement(f"{name}: nDCG@10 of cosine").value > 0.5  # six queries among their own answers
+    exponent = outcome.statement(f"{name}: gain of norm exponent")
+    assert exponent.target == "interval below 0.02"
+    for arm in ("inner product", "length", "mean-centring"):
+        assert outcome.statement(f"{name}: gain of {arm}").over == "6 queries"
+
+
+@pytest.mark.parametrize("claim", [c for c in REAL if c != "retrieval"])
 def test_what_was_recorded_is_about_what_the_fast_setting_gives(outcomes, claim):
     fast, full = outcomes(claim), recorded(claim)
     shared = {s.name: s for s in full.statements}
