@@ -17,11 +17,14 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from radii.data.synsets import Nouns, read_synsets
+from radii.data.wordnet import FOLDER
 
 HERE = Path(__file__).resolve().parent
 NOTICE_HEAD = HERE / "demo_notice.txt"
@@ -35,57 +38,13 @@ class LvisClass(NamedTuple):
     synset: str
 
 
-class WordNet(NamedTuple):
-    """The nouns of WordNet 3.0; a synset is named by its offset in data.noun."""
-
-    senses: dict[str, list[str]]  # lemma in lower case -> offsets, the most frequent sense first
-    parents: dict[str, set[str]]  # offset -> offsets of its hypernyms and instance hypernyms
-    definitions: dict[str, str]  # offset -> gloss without its examples
-    licence: str
-
-    def find(self, synset: str) -> str | None:
-        """Offset of `lemma.n.sense`, None when WordNet has no such lemma or sense."""
-        lemma, pos, sense = synset.rsplit(".", 2)
-        offsets = self.senses.get(lemma.lower(), [])
-        known = pos == "n" and 1 <= int(sense) <= len(offsets)
-        return offsets[int(sense) - 1] if known else None
-
-    def ancestors(self, offset: str, steps: int) -> set[str]:
-        """Every synset that is one to `steps` hypernym steps above."""
-        found: set[str] = set()
-        level = {offset}
-        for _ in range(steps):
-            level = set().union(*(self.parents[o] for o in level))
-            found |= level
-        return found
-
-
 def read_classes(path: Path) -> list[LvisClass]:
     """Classes in the order of their LVIS id, which is the order of Detic's rows."""
     rows = sorted(json.loads(path.read_text(encoding="utf-8")), key=lambda row: row["id"])
     return [LvisClass(row["name"], row["synset"]) for row in rows]
 
 
-def read_wordnet(folder: Path) -> WordNet:
-    """Parse index.noun and data.noun (formats: wndb(5WN)); their licence is the indented head of both."""
-    senses: dict[str, list[str]] = {}
-    for line in _entries(folder / "index.noun"):
-        # lemma pos synset_cnt p_cnt [symbol...] sense_cnt tagsense_cnt offset...
-        fields = line.split()
-        senses[fields[0]] = fields[-int(fields[2]) :]
-    parents, definitions = {}, {}
-    for line in _entries(folder / "data.noun"):
-        # offset lex_file type w_cnt(hex) [word lex_id]... p_cnt [symbol offset pos source/target]... | gloss
-        head, gloss = line.rstrip().split(" | ", maxsplit=1)
-        fields = head.split()
-        first = 4 + 2 * int(fields[3], 16)
-        pointers = [fields[i : i + 4] for i in range(first + 1, first + 1 + 4 * int(fields[first]), 4)]
-        parents[fields[0]] = {target for symbol, target, *_ in pointers if symbol in ("@", "@i")}
-        definitions[fields[0]] = gloss.split('; "', maxsplit=1)[0]
-    return WordNet(senses, parents, definitions, _head(folder / "data.noun"))
-
-
-def judge(classes: Sequence[LvisClass], wordnet: WordNet) -> tuple[list[tuple[int, int]], list[LvisClass]]:
+def judge(classes: Sequence[LvisClass], wordnet: Nouns) -> tuple[list[tuple[int, int]], list[LvisClass]]:
     """Relevant (query row, document row) pairs in row order, and the classes WordNet does not have."""
     offsets = [wordnet.find(c.synset) for c in classes]
     above = [wordnet.ancestors(o, HYPERNYM_STEPS) if o else set() for o in offsets]
@@ -107,7 +66,7 @@ def build(detic: Path, wordnet_folder: Path, out: Path) -> str:
     shape = np.load(vectors, mmap_mode="r").shape
     if len(set(names)) != len(names) or shape[0] != len(names):
         sys.exit(f"{len(names)} class names, {len(set(names))} different, for vectors of shape {shape}")
-    wordnet = read_wordnet(wordnet_folder)
+    wordnet = read_synsets(wordnet_folder)
     pairs, missing = judge(classes, wordnet)
 
     out.mkdir(parents=True, exist_ok=True)
@@ -116,7 +75,10 @@ def build(detic: Path, wordnet_folder: Path, out: Path) -> str:
     _write(out / "lvis.jsonl", [_corpus_line(c, wordnet) for c in classes])
     judgements = [f"{names[q]}\t{names[d]}\t1" for q, d in pairs]
     _write(out / "lvis.qrels.tsv", ["query-id\tcorpus-id\tscore", *judgements])
-    _write(out / "NOTICE", [NOTICE_HEAD.read_text(encoding="utf-8").rstrip(), "", wordnet.licence])
+    _write(
+        out / "NOTICE",
+        [NOTICE_HEAD.read_text(encoding="utf-8").rstrip(), "", _head(wordnet_folder / "data.noun")],
+    )
 
     lost = "".join(f"\n  no synset {c.synset} in WordNet: {c.name} gets no judgements" for c in missing)
     queries = len({q for q, _ in pairs})
@@ -125,15 +87,10 @@ def build(detic: Path, wordnet_folder: Path, out: Path) -> str:
     return f"{out}: {counts}, {size:,} bytes{lost}"
 
 
-def _corpus_line(lvis: LvisClass, wordnet: WordNet) -> str:
+def _corpus_line(lvis: LvisClass, wordnet: Nouns) -> str:
     name, offset = lvis.name.replace("_", " "), wordnet.find(lvis.synset)
     text = name if offset is None else f"{name}: {wordnet.definitions[offset]}"
     return json.dumps({"_id": lvis.name, "text": text}, ensure_ascii=False)
-
-
-def _entries(path: Path) -> Iterator[str]:
-    with open(path, encoding="utf-8") as file:
-        yield from (line for line in file if not line.startswith("  "))
 
 
 def _head(path: Path) -> str:
@@ -156,7 +113,7 @@ def main() -> None:
     repo = HERE.parent
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--detic", type=Path, default=repo.parent / "shared/data/detic_clip_text")
-    parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
+    parser.add_argument("--wordnet", type=Path, default=Path(FOLDER))
     parser.add_argument("--out", type=Path, default=repo / "radii/data/demo")
     given = parser.parse_args()
     print(build(given.detic, given.wordnet, given.out))

@@ -18,6 +18,10 @@ CLAIMS = {
     "text": "radii.claims.text",
     "transport": "radii.claims.transport",
     "finetuning": "radii.claims.finetuning",
+    "generality": "radii.claims.generality",
+    "hypernyms": "radii.claims.hypernyms",
+    "facets": "radii.claims.facets",
+    "retrieval": "radii.claims.retrieval",
 }
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import secrets
+import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal, TextIO
+from typing import IO, Any, Literal, TextIO, cast
 
 from radii.errors import InputError
 
@@ -26,7 +28,8 @@ def readable(path: StrPath) -> Path:
 def open_text(path: StrPath) -> Iterator[TextIO]:
     r"""Read a UTF-8 text file, with or without a byte order mark, unpacked when its name ends in `.gz`.
 
-    Lines end at `\n` only: other separators that Unicode knows may be part of an id or a text.
+    The path may lead into a zip file, as `scifact.zip/scifact/corpus.jsonl` does. Lines end at `\n` only:
+    other separators that Unicode knows may be part of an id or a text.
 
     Raises
     ------
@@ -34,8 +37,28 @@ def open_text(path: StrPath) -> Iterator[TextIO]:
         When the file is missing, a folder or not permitted; while it is read, when it is not UTF-8 (the
         message has the line) or a broken gzip file.
     """
-    with _reading(path), _opener(path)(path, "rt", encoding="utf-8-sig", newline="\n") as file:
+    with open_bytes(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="\n") as text:
+        yield text
+
+
+@contextmanager
+def open_bytes(path: StrPath) -> Iterator[IO[bytes]]:
+    """Read a file, or a member of a zip file, unpacked when its name ends in `.gz`; raises as `open_text`."""
+    with _reading(path), ExitStack() as held:
+        archive = next((p for p in Path(path).parents if p.suffix.lower() == ".zip" and p.is_file()), None)
+        if archive is None:
+            file: IO[bytes] = held.enter_context(open(path, "rb"))
+        else:
+            file = held.enter_context(_member(archive, Path(path)))
+        if os.fspath(path).lower().endswith(".gz"):
+            file = cast(IO[bytes], held.enter_context(gzip.GzipFile(fileobj=file)))
         yield file
+
+
+def zip_names(path: StrPath) -> list[str]:
+    """Names of the files in a zip file; InputError where it is none."""
+    with _reading(path), zipfile.ZipFile(path) as archive:
+        return [name for name in archive.namelist() if not name.endswith("/")]
 
 
 def numbered_lines(path: StrPath) -> Iterator[tuple[int, str]]:
@@ -91,8 +114,30 @@ def atomic_write(path: StrPath, *, mode: Literal["wb", "w"] = "wb") -> Iterator[
         raise
 
 
-def _opener(path: StrPath) -> Any:
-    return gzip.open if os.fspath(path).lower().endswith(".gz") else open
+def _member(archive: Path, path: Path) -> IO[bytes]:
+    """Open `path`, which lies in the zip file `archive`."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            # What is opened keeps the archive's file open after the archive is closed.
+            return opened.open(path.relative_to(archive).as_posix())
+    except KeyError as error:
+        raise InputError(
+            "no such file in the zip file",
+            where=path,
+            cause="another layout inside",
+            fix=f"list it (python -m zipfile -l {archive})",
+        ) from error
+    except (NotImplementedError, RuntimeError) as error:
+        raise _no_zip(archive, error) from error
+
+
+def _no_zip(path: StrPath, error: Exception) -> InputError:
+    return InputError(
+        f"not a zip file that can be read ({error})",
+        where=path,
+        cause="an interrupted copy, a password, or another kind of archive",
+        fix="copy it again, or give the unpacked folder",
+    )
 
 
 @contextmanager
@@ -114,6 +159,8 @@ def _reading(path: StrPath) -> Iterator[None]:
             cause="an interrupted copy, or a plain file named .gz",
             fix="copy it again, or rename it",
         ) from error
+    except zipfile.BadZipFile as error:
+        raise _no_zip(path, error) from error
     except FileNotFoundError as error:
         raise InputError(
             "no such file",
@@ -131,7 +178,7 @@ def _reading(path: StrPath) -> Iterator[None]:
 
 def _undecodable_line(path: StrPath) -> int:
     """Find the first line that is not UTF-8: the decoder reads ahead and only knows its block."""
-    with _opener(path)(path, "rb") as file:
+    with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")
