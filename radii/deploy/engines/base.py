@@ -1,7 +1,7 @@
 """What an engine is to radii: a place that vectors are written to, ranked in, and read back from.
 
-A location is a folder. Beside the engine's own files it holds the export's manifest and `engine.json`, so that
-a query service can refuse vectors made with another transform, and `radii verify` knows what it looks at.
+A location is a folder. Beside the engine's own files it holds the export's manifest and `engine.json`, so
+that a query service can refuse vectors of another transform, and `radii verify` knows what it looks at.
 """
 
 from __future__ import annotations

@@ -18,12 +18,15 @@ class Chroma(Engine):
     """One collection in a PersistentClient."""
 
     name = "chroma"
-    forms = ("unit", "ip")
-    why = "its index is a graph, and by raw inner product long vectors are everyone's neighbours"
+    forms = ("ip", "unit")
+    why = "its graph is of hnswlib's kind, which kept its recall on raw products (benchmarks/graph_recall.py)"
     exact = False
     package, extra = "chromadb", "chroma"
     snippet = (
-        'docs = chromadb.PersistentClient("{location}").get_collection("docs", embedding_function=None)\n'
+        "import chromadb\n"
+        "settings = chromadb.config.Settings(anonymized_telemetry=False)\n"
+        'client = chromadb.PersistentClient("{location}", settings=settings)\n'
+        'docs = client.get_collection("docs", embedding_function=None)\n'
         "docs.query(query_embeddings=queries, n_results=10)"
     )
 

@@ -35,7 +35,11 @@ class FaissFlat(Engine):
     why = "a flat index looks at every document, so raw inner products come out in order"
     exact = True
     package, extra = "faiss", "faiss"
-    snippet = 'index = faiss.read_index("{location}/index.faiss"); scores, rows = index.search(queries, 10)'
+    snippet = (
+        "import faiss\n"
+        'index = faiss.read_index("{location}/index.faiss")\n'
+        "scores, rows = index.search(queries, 10)  # rows of {location}/ids.txt"
+    )
 
     def index(self, faiss: Any, served: Embeddings, metric: int) -> Any:
         """An empty index, trained where it has to be."""
@@ -95,8 +99,10 @@ class FaissHNSW(FaissFlat):
     """IndexHNSWFlat."""
 
     name = "faiss-hnsw"
-    forms = ("unit", "ip")
-    why = "a graph walks between neighbours, and by raw inner product long vectors are everyone's neighbours"
+    forms = ("ip", "unit")
+    why = (
+        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
+    )
     exact = False
 
     def index(self, faiss: Any, served: Embeddings, metric: int) -> Any:

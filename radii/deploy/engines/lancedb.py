@@ -24,8 +24,9 @@ class LanceDB(Engine):
     exact = True
     package, extra = "lancedb", "lancedb"
     snippet = (
+        "import lancedb\n"
         'table = lancedb.connect("{location}").open_table("docs")\n'
-        'table.search(query).distance_type("dot").limit(10).to_list()'
+        'table.search(queries[0]).distance_type("dot").limit(10).to_list()'
     )
 
     def fill(self, target: Path, served: Embeddings, metric: Metric) -> None:

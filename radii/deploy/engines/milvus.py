@@ -25,6 +25,7 @@ class Milvus(Engine):
     exact = True
     package, extra = "pymilvus", "milvus"
     snippet = (
+        "import pymilvus\n"
         'client = pymilvus.MilvusClient("{location}/milvus.db")\n'
         'client.search("docs", data=queries, limit=10, search_params={{"metric_type": "IP"}})'
     )

@@ -30,8 +30,9 @@ class Qdrant(Engine):
     exact = True
     package, extra = "qdrant_client", "qdrant"
     snippet = (
+        "import qdrant_client\n"
         'client = qdrant_client.QdrantClient(path="{location}")\n'
-        'client.query_points("docs", query=query, limit=10, with_payload=["id"])'
+        'client.query_points("docs", query=queries[0], limit=10, with_payload=["id"])'
     )
 
     def fill(self, target: Path, served: Embeddings, metric: Metric) -> None:

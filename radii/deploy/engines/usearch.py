@@ -30,12 +30,16 @@ class USearch(Engine):
     """usearch.index.Index."""
 
     name = "usearch"
-    forms = ("unit", "ip")
-    why = "inner product is no distance, and a graph built on it loses recall when norms vary"
+    forms = ("ip", "unit")
+    why = (
+        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
+    )
     exact = False
     package, extra = "usearch", "usearch"
     snippet = (
-        'index = usearch.index.Index.restore("{location}/index.usearch"); found = index.search(queries, 10)'
+        "from usearch.index import Index\n"
+        'found = Index.restore("{location}/index.usearch").search(queries, 10)\n'
+        "rows, scores = found.keys, 1 - found.distances  # rows of {location}/ids.txt"
     )
 
     def fill(self, target: Path, served: Embeddings, metric: Metric) -> None:

@@ -122,6 +122,17 @@ def test_what_was_written_is_read_back(case, tmp_path):
     assert engine_at(tmp_path / "at") == one.name
 
 
+@pytest.mark.parametrize("name", [name for name, one in ENGINES.items() if "SELECT" not in one.snippet])
+def test_the_snippet_runs_as_it_stands(name, tmp_path):
+    one = usable(name)
+    manifest = export(CORPUS, NORM, tmp_path / "export", form=one.forms[0])
+    one.write(tmp_path / "export", tmp_path / "at")
+    names = {"queries": manifest.queries(QUERIES)}
+    exec(one.snippet.format(location=tmp_path / "at"), names)
+    if "client" in names:
+        names["client"].close()
+
+
 @pytest.mark.parametrize("name", ["hnswlib"])
 def test_an_engine_that_normalises_is_seen(name, tmp_path):
     one = usable(name)
