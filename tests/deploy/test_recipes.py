@@ -1,4 +1,4 @@
-"""Generated request bodies: the fields that the engines document, and numbers that are the export's."""
+"""Generated request bodies: they are whole, consistent, and their numbers are the export's. Syntax is not checked."""
 
 from __future__ import annotations
 
