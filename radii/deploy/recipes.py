@@ -1,6 +1,6 @@
 """Request bodies for engines that are servers: how to store an export, and how to ask.
 
-Generated for an export's manifest. None was run, and none was yet held against the page that documents its syntax.
+Generated for an export's manifest. None was run, and none was yet held against the documented syntax.
 """
 
 from __future__ import annotations

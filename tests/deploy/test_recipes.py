@@ -1,4 +1,4 @@
-"""Generated request bodies: they are whole, consistent, and their numbers are the export's. Syntax is not checked."""
+"""Generated request bodies: whole, consistent, with the export's numbers. Syntax is not checked."""
 
 from __future__ import annotations
 
