@@ -373,6 +373,86 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @app.command()
+def export(
+    report: Annotated[
+        Path, typer.Argument(help="report.json of an audit; with --restore, an export's folder.")
+    ],
+    docs: Annotated[Path | None, typer.Argument(help="The document vectors that were audited.")] = None,
+    to: Annotated[str, typer.Option(help="Engine: faiss, hnswlib, qdrant, pgvector, ...")] = "faiss",
+    out: Annotated[Path, typer.Option(help="A new folder; with --restore, a .npy file.")] = Path(
+        "radii-export"
+    ),
+    queries: Annotated[
+        Path | None, typer.Option(help="The audit's queries, where a method asks them.")
+    ] = None,
+    texts: Annotated[Path | None, typer.Option(help="Texts of the documents: .jsonl or .tsv.")] = None,
+    signals: Annotated[Path | None, typer.Option(help="Columns of numbers per document.")] = None,
+    tokenizer: Annotated[str | None, typer.Option(help="Of the model, as in the audit.")] = None,
+    ids: DocIds = None,
+    query_ids: QueryIds = None,
+    arm: Annotated[str | None, typer.Option(help="An arm of the report in place of its advice.")] = None,
+    form: Annotated[Literal["ip", "unit"] | None, typer.Option(help="In place of the engine's own.")] = None,
+    dtype: Annotated[Literal["float32", "float16"], typer.Option(help="Precision to store.")] = "float32",
+    restore: Annotated[bool, typer.Option("--restore", help="Get the original vectors back.")] = False,
+) -> None:
+    """Write the correction that REPORT recommends into a vector engine; or, with --restore, undo it."""
+    from radii.data.texts import read_texts
+    from radii.data.tokenizer import read_tokenizer
+    from radii.deploy.command import export_to, restore_to
+    from radii.signals.columns import read_columns
+
+    if restore:
+        back = restore_to(report, out)
+        typer.echo(f"{len(back):,} × {back.dim} original vectors in {out}")
+        return
+    if docs is None:
+        raise radii.InputError("no documents", where="DOCS", fix="give the vectors that were audited")
+    vectors = radii.load(docs, ids=ids)
+    with _progress("exporting") as progress:
+        lines = export_to(
+            report,
+            vectors,
+            out,
+            to,
+            queries=None if queries is None else radii.load(queries, ids=query_ids),
+            texts=None if texts is None else read_texts(texts),
+            signals=None if signals is None else read_columns(signals, vectors.ids),
+            tokenize=None if tokenizer is None else read_tokenizer(tokenizer),
+            arm=arm,
+            form=form,
+            dtype=dtype,
+            progress=progress,
+        )
+    typer.echo("\n".join(lines))
+
+
+@app.command()
+def verify(
+    location: Annotated[Path, typer.Argument(help="The engine's folder that `radii export` filled.")],
+    against: Annotated[Path, typer.Option(help="The export's folder that it was filled from.")],
+    queries: Annotated[
+        Path | None, typer.Option(help="Queries to sample; random directions if none.")
+    ] = None,
+    k: Annotated[int, typer.Option(help="How many documents to compare.")] = 10,
+    sample: Annotated[int, typer.Option(help="How many queries to ask.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+) -> None:
+    """Compare an engine's answers with the exact order; exit code 1 when they differ."""
+    from radii.deploy.verify import verify as compare
+
+    asked = None if queries is None else radii.load(queries)
+    found = compare(location, against, asked, k=k, sample=sample, seed=seed)
+    typer.echo(
+        f"{found.engine}: overlap@{found.k} {found.overlap:.4f}, {found.violations} order violations, "
+        f"{found.queries} queries"
+    )
+    if found.cause is not None:
+        typer.echo(f"likely cause: {found.cause}")
+        raise typer.Exit(1)
+    typer.echo("the engine returns the exact order")
+
+
+@app.command()
 def version() -> None:
     """Print the version."""
     typer.echo(radii.__version__)

@@ -1,0 +1,117 @@
+"""What `radii export` and `radii verify` do: files in, files and lines out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sized
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import ValidationError
+
+from radii.attribution import proxies
+from radii.data.embeddings import Embeddings, Floats
+from radii.data.files import StrPath, atomic_write, open_text
+from radii.data.texts import Texts
+from radii.deploy.correction import correction
+from radii.deploy.engines import engine
+from radii.deploy.export import export, restore
+from radii.deploy.forms import Form
+from radii.errors import InputError, shown
+from radii.result import Report
+
+EXPORT, LOCATION = "export", "engine"
+
+
+def advice(path: StrPath, arm: str | None = None) -> tuple[str, dict[str, float], bool]:
+    """(method, parameters, exclude_self) of a report's recommendation, or of one of its arms.
+
+    Raises InputError on a file that is no report, an arm that it lacks or that no single vector serves.
+    """
+    with open_text(path) as file:
+        text = file.read()
+    try:
+        report = Report.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(
+            f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}",
+            where=path,
+            cause="another file, or a report of another version",
+            fix="give the report.json of radii audit",
+        ) from error
+    if arm is None:
+        chosen = report.recommendation
+        return chosen.method, chosen.parameters, report.data.exclude_self
+    arms = {one.name: one for one in report.arms}
+    if arm == "cosine":
+        return arm, {}, report.data.exclude_self
+    if arm not in arms:
+        raise InputError(f"no arm {arm!r}", where=path, fix=f"take one of {shown(arms, 30)}")
+    if not arms[arm].servable:
+        raise InputError(f"{arm!r}", where=path, cause="no single vector serves it", fix="take another arm")
+    return arm, arms[arm].parameters, report.data.exclude_self
+
+
+def export_to(
+    report: StrPath,
+    docs: Embeddings,
+    out: StrPath,
+    to: str,
+    *,
+    queries: Embeddings | None = None,
+    texts: Texts | None = None,
+    signals: Mapping[str, Floats] | None = None,
+    tokenize: Callable[[str], Sized] | None = None,
+    arm: str | None = None,
+    form: Form | None = None,
+    dtype: Literal["float32", "float16"] = "float32",
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Write `out`/export and, filled from it, `out`/engine; lines that say what was done and how to search.
+
+    Raises InputError as `advice`, `correction`, `export` and `Engine.write`; MissingExtraError without the
+    engine's package, before anything is written.
+    """
+    method, parameters, exclude_self = advice(report, arm)
+    chosen = engine(to)
+    chosen.library()
+    taken = form or chosen.forms[0]
+    if taken not in chosen.forms:
+        raise InputError(
+            f"the {taken} form",
+            where=to,
+            cause=chosen.why,
+            fix=f"leave --form out, or take {chosen.forms[0]}",
+        )
+    known = proxies(docs, texts, signals or {}, tokenize)
+    change = correction(method, parameters, docs, queries=queries, signals=known, exclude_self=exclude_self)
+    folder, location = Path(out) / EXPORT, Path(out) / LOCATION
+    manifest = export(docs, change, folder, form=taken, dtype=dtype, progress=progress)
+    chosen.write(folder, location)
+    told = "".join(f", {name} {value:+.4g}" for name, value in manifest.parameters.items())
+    return [
+        f"{method}{told}: {manifest.n_docs:,} docs, {manifest.dim} → {manifest.served_dim} dims, {dtype}",
+        f"form {taken}: {chosen.why}",
+        f"export {folder}",
+        f"engine {location}",
+        "",
+        "from radii.deploy.manifest import read_manifest",
+        f'queries = read_manifest("{folder}").queries(queries)',
+        *chosen.snippet.format(location=location).splitlines(),
+        "",
+        f"radii verify {location} --against {folder}",
+    ]
+
+
+def restore_to(folder: StrPath, out: StrPath) -> Embeddings:
+    """Original vectors of an export as `out` (.npy), ids beside it."""
+    target = Path(out)
+    if target.suffix != ".npy":
+        raise InputError(f"output format {target.suffix!r}", where=out, fix="end the name in .npy")
+    back = restore(folder)
+    with atomic_write(target) as file:
+        np.save(file, back.vectors)
+    with atomic_write(target.with_suffix(".ids.txt"), mode="w") as text:
+        text.writelines(f"{name}\n" for name in back.ids)
+    return back

@@ -1,0 +1,71 @@
+"""hnswlib: a graph, distances 1 − ⟨q, d⟩."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from radii.data.embeddings import Embeddings
+from radii.data.files import StrPath
+from radii.deploy.engines.base import (
+    Array,
+    Engine,
+    Hits,
+    Metric,
+    batches,
+    hits_of_rows,
+    read_keys,
+    write_keys,
+)
+from radii.deploy.manifest import read_manifest
+
+_FILE = "index.hnswlib"
+_LINKS, _EF = 32, 128
+
+
+class Hnswlib(Engine):
+    """hnswlib.Index."""
+
+    name = "hnswlib"
+    forms = ("ip", "unit")
+    why = (
+        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
+    )
+    exact = False
+    package, extra = "hnswlib", "hnswlib"
+    snippet = (
+        "import hnswlib\n"
+        'index = hnswlib.Index(space="ip", dim=queries.shape[1])\n'
+        'index.load_index("{location}/index.hnswlib")\n'
+        "rows, away = index.knn_query(queries, k=10)  # rows of {location}/ids.txt"
+    )
+
+    def fill(self, target: Path, served: Embeddings, metric: Metric) -> None:
+        """One index with room for exactly these documents."""
+        index = self.library().Index(space=metric, dim=served.dim)
+        index.init_index(max_elements=len(served), M=_LINKS, ef_construction=_EF)
+        for at, _, block in batches(served):
+            index.add_items(block, np.arange(at, at + len(block)))
+        index.save_index(str(target / _FILE))
+        write_keys(target, served.ids)
+
+    def search(self, location: StrPath, queries: Array, k: int) -> Hits:
+        """As `Engine.search`; hnswlib refuses a k beyond what it holds, so k is cut here."""
+        index = self.opened(location)
+        k = min(k, index.get_current_count())
+        index.set_ef(max(_EF, k))
+        rows, away = index.knn_query(queries, k=k)
+        return hits_of_rows(read_keys(location), rows, 1.0 - away)
+
+    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
+        """As `Engine.vectors`."""
+        index = self.opened(location)
+        return read_keys(location), np.asarray(index.get_items(range(index.get_current_count())))
+
+    def opened(self, location: StrPath) -> Any:
+        """The index; its file does not say how many columns it has, the manifest does."""
+        index = self.library().Index(space="ip", dim=read_manifest(location).served_dim)
+        index.load_index(str(Path(location) / _FILE))
+        return index

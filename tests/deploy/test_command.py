@@ -1,0 +1,155 @@
+"""`radii export` and `radii verify`: from a report to an engine that ranks by it, and back."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import radii
+from radii.cli import main
+from radii.deploy.correction import Correction
+from radii.deploy.engines import engine
+from radii.deploy.export import export, exported
+from radii.deploy.verify import verify
+from radii.evidence.holdout import Protocol
+from radii.report.files import write_report
+from tests.planted import long_distractors
+
+for package in ("faiss", "hnswlib"):
+    pytest.importorskip(package)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return long_distractors()
+
+
+@pytest.fixture(scope="module")
+def folder(corpus, tmp_path_factory):
+    """docs.npy, queries.npy, report.json."""
+    docs, queries, qrels = corpus
+    at = tmp_path_factory.mktemp("audited")
+    for name, given in (("docs", docs), ("queries", queries)):
+        np.save(at / f"{name}.npy", given.vectors)
+        (at / f"{name}.ids.txt").write_text("".join(f"{i}\n" for i in given.ids))
+    protocol = Protocol(repeats=2, resamples=200)
+    write_report(radii.audit(docs, queries, qrels, metric="RR@10", protocol=protocol), at)
+    return at
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["radii", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
+def test_a_report_becomes_an_engine_that_ranks_by_it(folder, corpus, run, tmp_path):
+    docs, queries, _ = corpus
+    given = ["export", folder / "report.json", folder / "docs.npy", "--queries", folder / "queries.npy"]
+    code, out, _ = run(*given, "--to", "faiss", "--out", tmp_path / "at")
+    assert code == 0
+    assert "form ip: a flat index looks at every document" in out
+    _, manifest = exported(tmp_path / "at" / "export")
+    hits = engine("faiss").search(tmp_path / "at" / "engine", manifest.queries(queries), 1)
+    assert [one[0] for one in hits.ids] == [f"good{row}" for row in range(len(queries))]
+
+    # The snippet that was printed runs as it stands.
+    start = out.index("from radii")
+    code = compile(out[start : out.index("radii verify")], "snippet", "exec")
+    names = {"queries": queries}
+    exec(code, names)
+    assert [docs.ids[row] for row in names["rows"][:, 0]] == [one[0] for one in hits.ids]
+
+    code, out, _ = run("verify", tmp_path / "at" / "engine", "--against", tmp_path / "at" / "export")
+    assert (code, out.splitlines()[-1]) == (0, "the engine returns the exact order")
+
+    code, out, _ = run("export", tmp_path / "at" / "export", "--restore", "--out", tmp_path / "back.npy")
+    assert code == 0
+    np.testing.assert_allclose(np.load(tmp_path / "back.npy"), docs.vectors, rtol=1e-3, atol=1e-3)
+    assert radii.load(tmp_path / "back.npy").ids == list(docs.ids)
+
+
+def test_an_arm_and_a_form_are_taken_by_name(folder, run, tmp_path):
+    given = ["export", folder / "report.json", folder / "docs.npy", "--out", tmp_path / "at", "--to", "faiss"]
+    code, out, _ = run(*given, "--arm", "inner product", "--form", "unit")
+    assert (code, out.splitlines()[0].split(":")[0]) == (0, "inner product, gamma +1")
+    _, manifest = exported(tmp_path / "at" / "export")
+    assert (manifest.method, manifest.parameters, manifest.form) == ("inner product", {"gamma": 1.0}, "unit")
+
+
+@pytest.mark.parametrize(
+    ("more", "fragment"),
+    [
+        (["--arm", "nonsense"], "no arm 'nonsense'"),
+        (["--to", "faise"], "'faise'"),
+        (["--arm", "hub penalty"], "no queries"),
+        (["--to", "sqlite-vec", "--form", "ip"], "no inner product"),
+    ],
+)
+def test_what_cannot_be_exported_is_one_line(folder, run, tmp_path, more, fragment):
+    if "sqlite-vec" in more:
+        pytest.importorskip("sqlite_vec")
+    code, out, err = run("export", folder / "report.json", folder / "docs.npy", "--out", tmp_path, *more)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert fragment in err
+    assert not list(tmp_path.rglob("manifest.json"))
+
+
+def test_another_file_than_a_report_is_refused(folder, run, tmp_path):
+    (tmp_path / "r.json").write_text("{}")
+    code, _, err = run("export", tmp_path / "r.json", folder / "docs.npy", "--out", tmp_path / "at")
+    assert code == 2
+    assert "report.json" in err
+
+
+# verify: one planted fault each ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """An inner-product export of norms over orders of magnitude."""
+    rng = np.random.default_rng(5)
+    docs = radii.Embeddings.of(rng.normal(size=(300, 8)) * np.exp(rng.normal(size=(300, 1))), "docs")
+    export(docs, Correction("inner product", {"gamma": 1.0}, docs.norms), tmp_path / "export")
+    return tmp_path / "export"
+
+
+def test_an_engine_that_normalises_is_named(mixed, tmp_path):
+    engine("hnswlib").write(mixed, tmp_path / "at", metric="cosine")
+    found = verify(tmp_path / "at", mixed)
+    assert found.overlap < 0.9
+    assert "normalised the vectors on write" in found.cause
+
+
+def test_a_metric_that_is_cosine_is_named(mixed, tmp_path):
+    pytest.importorskip("qdrant_client")
+    engine("qdrant").write(mixed, tmp_path / "at", metric="cosine")
+    found = verify(tmp_path / "at", mixed, sample=20)
+    assert found.overlap < 0.9
+    assert "metric is cosine" in found.cause
+
+
+def test_index_recall_is_named(mixed, tmp_path):
+    import faiss
+
+    engine("faiss-ivf").write(mixed, tmp_path / "at")
+    index = faiss.read_index(str(tmp_path / "at" / "index.faiss"))
+    index.nprobe = 1
+    faiss.write_index(index, str(tmp_path / "at" / "index.faiss"))
+    found = verify(tmp_path / "at", mixed)
+    assert (found.overlap < 1, found.violations) == (True, 0)
+    assert "recall" in found.cause
+
+
+def test_other_vectors_are_refused(mixed, tmp_path, refused):
+    engine("faiss").write(mixed, tmp_path / "at")
+    other = radii.Embeddings.of(np.eye(8), "other")
+    export(other, Correction("cosine", {}, np.ones(8)), tmp_path / "other")
+    refused(lambda: verify(tmp_path / "at", tmp_path / "other"), "another export")
