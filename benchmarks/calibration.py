@@ -125,8 +125,9 @@ def claims(summary: dict[str, Any]) -> list[Claim]:
     for name, found in truths.items():
         covered = 100 * found["covered"]
         out += [
-            Claim(f"coverage of 95 % intervals, {name}, at least %", covered, 92, 93, at_least=True),
-            Claim(f"coverage of 95 % intervals, {name}, at most %", covered, 100, 97),
+            # 400 corpora know a coverage of 95 % to ± 2.
+            Claim(f"coverage of 95 % intervals, {name}, at least %", covered, 90, 93, at_least=True),
+            Claim(f"coverage of 95 % intervals, {name}, at most %", covered, 99, 97),
         ]
     exponent = truths["exponent"]
     error = exponent["median error of gamma"]
