@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special  # scipy.stats takes a second to import
 
 from radii.data.embeddings import Floats
 from radii.errors import InputError
@@ -68,7 +68,7 @@ def estimate(
         # Equal but for rounding: nothing is known of the spread, and only two patterns are as extreme.
         return Estimate(mean, mean, mean, 1.0 if mean == 0 else 2.0 ** (1 - n), n, level)
     error = float(differences.std(ddof=1)) / np.sqrt(n)
-    half = stretch * error * float(stats.t.ppf((1 + level) / 2, n - 1))
+    half = stretch * error * float(special.stdtrit(n - 1, (1 + level) / 2))
     return Estimate(mean, mean - half, mean + half, sign_flip_p(differences, seed, resamples), n, level)
 
 
@@ -102,5 +102,5 @@ def queries_needed(sd: float, effect: float, *, level: float = 0.95, power: floa
     >>> queries_needed(sd=0.1, effect=0.02)
     197
     """
-    z = stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power)
+    z = special.ndtri((1 + level) / 2) + special.ndtri(power)
     return int(np.ceil((z * sd / effect) ** 2))

@@ -16,11 +16,17 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from radii.data.embeddings import Floats
 from radii.errors import InputError
-from radii.signals.resampling import Bootstrap, Sample, concordances, normalised, rank_covariances
+from radii.signals.resampling import (
+    Bootstrap,
+    Sample,
+    concordances,
+    mid_ranks,
+    normalised,
+    rank_covariances,
+)
 
 SPEARMAN_DOCUMENTS = 5000
 KENDALL_DOCUMENTS = 2000  # the work is quadratic in these
@@ -236,7 +242,7 @@ def _curves(columns: Floats) -> Floats:
     """Design (n, 1 + 5 per signal): a constant, and hat functions of each signal's ranks scaled to [0, 1]."""
     n = columns.shape[1]
     hats = np.eye(len(_KNOTS))[1:]  # the first follows from the constant and the rest
-    ranks = [(stats.rankdata(column) - 1) / (n - 1) for column in columns]
+    ranks = [(mid_ranks(column) - 1) / (n - 1) for column in columns]
     return np.column_stack([np.ones(n)] + [np.interp(rank, _KNOTS, hat) for rank in ranks for hat in hats])
 
 

@@ -136,5 +136,13 @@ def normalised(sums: Floats, a: int, b: int) -> Floats:
     return np.where(defined, ratio.clip(-1.0, 1.0), np.nan)
 
 
+def mid_ranks(column: Floats) -> Floats:
+    """Ranks from 1; equal values share the mean of theirs."""
+    group = _dense_ranks(column)
+    counts = np.bincount(group)
+    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[group]
+    return ranks
+
+
 def _dense_ranks(column: Floats) -> npt.NDArray[np.intp]:
     return np.unique(column, return_inverse=True)[1]

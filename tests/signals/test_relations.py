@@ -17,7 +17,7 @@ from radii.signals.relations import (
     spearman_matrix,
     variance_explained,
 )
-from radii.signals.resampling import Bootstrap, concordances, normalised, rank_covariances
+from radii.signals.resampling import Bootstrap, concordances, mid_ranks, normalised, rank_covariances
 
 SEEDS = st.integers(0, 2**32 - 1)
 MATRICES = {
@@ -268,3 +268,8 @@ def test_all_partials_are_those_of_one_at_a_time():
     alone = partial_spearman(signals["a"], signals["c"], [signals["b"], signals["d"]], seed=3, resamples=99)
     for end in ("estimate", "low", "high"):
         assert getattr(found["c"], end) == pytest.approx(getattr(alone, end))
+
+
+def test_mid_ranks_are_those_of_scipy():
+    x = np.random.default_rng(0).integers(0, 9, size=60).astype(float)
+    np.testing.assert_array_equal(mid_ranks(x), stats.rankdata(x))
