@@ -148,25 +148,31 @@ def reachable(low: Floats, high: Floats, slope: Floats, k: int, nodes: Floats) -
         # Three nodes already rule out most, and every test holds for whatever is left.
         some = np.flatnonzero(reachable(low, high, slope, k, nodes[[0, len(nodes) // 2, -1]]))
         keep = np.zeros(n, dtype=bool)
-        keep[some[_reachable(low[some], high[some], slope[some], k, nodes)]] = True
+        left = reachable_together(low[None, some], high[None, some], slope[some], k, nodes)
+        keep[some[left[0]]] = True
         return keep
-    return _reachable(low, high, slope, k, nodes)
+    kept: Bools = reachable_together(low[None], high[None], slope, k, nodes)[0]
+    return kept
 
 
-def _reachable(low: Floats, high: Floats, slope: Floats, k: int, nodes: Floats) -> Bools:
-    n = len(low)
+def reachable_together(low: Floats, high: Floats, slope: Floats, k: int, nodes: Floats) -> Bools:
+    """`reachable` for several queries over the same lines: low, high and the result are (n_queries, n).
+
+    A line whose `low` is −inf bounds nothing; at least k of each query do, or there are no more than k lines.
+    """
+    n = low.shape[1]
     if n <= k:
-        return np.ones(n, dtype=bool)
+        return np.ones(low.shape, dtype=bool)
     rise = nodes[:, None] * slope  # (n_nodes, n)
-    lower = low + rise
-    upper = lower if high is low else high + rise
-    chosen = np.argpartition(lower, n - k, axis=1)[:, n - k :]  # (n_nodes, k): k lines high at each node
-    bounds = lower[:, chosen].min(axis=2).T  # [j, i]: from node j, at node i
+    lower = low[:, None] + rise  # (n_queries, n_nodes, n)
+    upper = lower if high is low else high[:, None] + rise
+    chosen = np.argpartition(lower, n - k, axis=2)[:, :, n - k :]  # k lines high at each node
+    # [q, j, i]: the least at node i of the lines chosen at node j.
+    bounds = np.take_along_axis(lower[:, None], chosen[:, :, None], axis=3).min(axis=3)
     bounds -= 1e-12 * (1.0 + np.abs(bounds))  # rounding of the sums
-    own = np.diagonal(bounds)[:, None]
-    above = upper >= own  # (n_nodes, n)
+    above = upper >= np.diagonal(bounds, axis1=1, axis2=2)[:, :, None]
     if len(nodes) == 1:
-        return np.asarray(above[0])
-    from_left = above[:-1] | (upper[1:] >= np.diagonal(bounds, 1)[:, None])
-    from_right = (upper[:-1] >= np.diagonal(bounds, -1)[:, None]) | above[1:]
-    return np.asarray((from_left & from_right).any(axis=0))
+        return np.asarray(above[:, 0])
+    from_left = above[:, :-1] | (upper[:, 1:] >= np.diagonal(bounds, 1, 1, 2)[:, :, None])
+    from_right = (upper[:, :-1] >= np.diagonal(bounds, -1, 1, 2)[:, :, None]) | above[:, 1:]
+    return np.asarray((from_left & from_right).any(axis=1))

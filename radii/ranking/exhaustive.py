@@ -6,17 +6,20 @@ A query with fewer than k positive cosines ranks zeros and negatives too; the st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from radii.data.embeddings import Embeddings, Floats
-from radii.ranking.candidates import Sizes, reachable
+from radii.ranking.candidates import Sizes, reachable, reachable_together
 from radii.ranking.family import Family
-from radii.ranking.score import Ints, Lines
+from radii.ranking.score import Bools, Ints, Lines
 
 _BLOCK_BYTES = 64 << 20  # of cosines, and of documents kept in float64 where all of them fit
 
 _FEW = 600  # documents: to look for those that cannot rank takes longer than to keep them
+
+_TOGETHER = 1 << 17  # heights of lines looked at together: a megabyte
 
 Found = list[tuple[Ints, Floats]]
 
@@ -46,32 +49,99 @@ def exhaustive(
         docs = docs.widened()
     # |computed − true| of a float64 dot product of unit vectors is below dim · 2^-52, with room to spare.
     error = 2.0 * docs.dim * 2.0**-52
-    for row, sims in _cosines(docs, queries, np.array(sorted(set().union(*asked)), dtype=np.int64)):
-        allowed = np.arange(len(docs))
-        if excluded[row] >= 0:
-            allowed = np.delete(allowed, excluded[row])
-        wanting = [place for place, rows in enumerate(asked) if row in rows]
-        enough = np.count_nonzero(sims[allowed] > error) >= k
-        kept = {
-            place: _possible(families[place], sims, error, row, allowed, k, nodes)
-            for place in wanting
-            if enough or families[place].additive
-        }
-        # Exact cosines once for all families; all of them where signs decide.
-        rows = allowed if len(kept) < len(wanting) else np.unique(np.concatenate(list(kept.values())))
-        exact = _exact(docs, queries, rows, row)
-        for place in wanting:
-            if place in kept:
-                own = kept[place]
-            else:
-                own = allowed[_beyond_positives(families[place].lines(exact, allowed), k, nodes)]
-            cosines = exact[np.searchsorted(rows, own)]
-            found[place].append((own, families[place].similarity(cosines, row, own)))
+    for rows, sims in _cosines(docs, queries, np.array(sorted(set().union(*asked)), dtype=np.int64)):
+        allowed = np.ones(sims.shape, dtype=bool)
+        own = np.flatnonzero(excluded[rows] >= 0)
+        allowed[own, excluded[rows[own]]] = False
+        enough = np.count_nonzero((sims > error) & allowed, axis=1) >= k
+        block = _Block(rows, sims, allowed, error)
+        wanting = [np.array([row in some for row in rows.tolist()]) for some in asked]
+        masks = [
+            block.possible(family, want & (enough | family.additive), k, nodes)
+            for family, want in zip(families, wanting, strict=True)
+        ]
+        for at, row in enumerate(rows.tolist()):
+            asking = [place for place, want in enumerate(wanting) if want[at]]
+            kept = {
+                place: block.reaching(families[place], at, np.flatnonzero(masks[place][at]), k, nodes)
+                for place in asking
+                if enough[at] or families[place].additive
+            }
+            # Exact cosines once for all families; all of them where signs decide.
+            every = np.flatnonzero(allowed[at])
+            some = every if len(kept) < len(asking) else np.unique(np.concatenate(list(kept.values())))
+            exact = _exact(docs, queries, some, row)
+            for place in asking:
+                if place in kept:
+                    chosen = kept[place]
+                else:
+                    chosen = every[_beyond_positives(families[place].lines(exact, every), k, nodes)]
+                cosines = exact[np.searchsorted(some, chosen)]
+                found[place].append((chosen, families[place].similarity(cosines, row, chosen)))
     return found
 
 
-def _cosines(docs: Embeddings, queries: Embeddings, which: Ints) -> Iterator[tuple[int, Floats]]:
-    """(query row, its (n_docs,) cosines to within rounding), block by block."""
+class _Block:
+    """Cosines of some queries with every document, and what they rule out.
+
+    Attributes
+    ----------
+    rows : (n_rows,) int64
+        Query rows.
+    sims : (n_rows, n_docs) float64
+        To within `error`.
+    allowed : (n_rows, n_docs) bool
+    """
+
+    def __init__(self, rows: Ints, sims: Floats, allowed: Bools, error: float) -> None:
+        self.rows, self.sims, self.allowed, self.error = rows, sims, allowed, error
+
+    @cached_property
+    def _logs(self) -> tuple[Floats, Floats]:
+        """Bounds of log cosine; documents that are not positive are dealt with by `possible`."""
+        low = np.log(np.maximum(self.sims - self.error, 1e-300))
+        # Twice the error: never log of zero.
+        return low, np.log(np.maximum(self.sims + 2 * self.error, 1e-300))
+
+    def _heights(self, family: Family, at: Ints | int) -> tuple[Floats, Floats]:
+        """Bounds of every document's height at γ = 0, for one or some of the rows."""
+        if family.additive:
+            some, error = family.similarities(self.sims[at], self.rows[at]), self.error
+            error *= 1.0 if family.affine is None else 4.0 * family.affine.bound
+            return some - error, some + error
+        low, high = (part[at] for part in self._logs)
+        return (low, high) if family.base is None else (low + family.base, high + family.base)
+
+    def possible(self, family: Family, which: Bools, k: int, nodes: Floats) -> Bools:
+        """(n_rows, n_docs) what can reach the top k, judged at three nodes; for rows in `which` only."""
+        here = self.allowed & which[:, None]
+        if not family.additive:
+            here &= self.sims > -self.error
+        n = self.sims.shape[1]
+        if n <= _FEW:
+            return here
+        few = nodes[[0, len(nodes) // 2, -1]] if len(nodes) > 3 else nodes
+        few = few[:1] if family.affine is not None else few
+        step = max(1, _TOGETHER // (n * len(few)))
+        asked = np.flatnonzero(which)
+        for first in range(0, len(asked), step):
+            at = asked[first : first + step]
+            low, high = self._heights(family, at)
+            low = np.where(here[at], low, -np.inf)
+            here[at] &= reachable_together(low, high, family.slope, k, few)
+        return here
+
+    def reaching(self, family: Family, at: int, some: Ints, k: int, nodes: Floats) -> Ints:
+        """Of documents `some` those that can reach the top k of one row, judged at all nodes."""
+        if self.sims.shape[1] <= _FEW or len(some) <= 8 * k or family.affine is not None or len(nodes) <= 3:
+            return some
+        low, high = (part[None, some] for part in self._heights(family, at))
+        left: Ints = some[reachable_together(low, high, family.slope[some], k, nodes)[0]]
+        return left
+
+
+def _cosines(docs: Embeddings, queries: Embeddings, which: Ints) -> Iterator[tuple[Ints, Floats]]:
+    """(query rows, their (n_rows, n_docs) cosines to within rounding), block by block."""
     step = max(1, _BLOCK_BYTES // (8 * len(docs)))
     for at in range(0, len(which), step):
         some = which[at : at + step]
@@ -80,7 +150,7 @@ def _cosines(docs: Embeddings, queries: Embeddings, which: Ints) -> Iterator[tup
         for first, part in docs.blocks():
             here = slice(first, first + len(part))
             sims[:, here] = (block @ part.T) / (queries.norms[some, None] * docs.norms[None, here])
-        yield from zip(some.tolist(), sims, strict=True)
+        yield some, sims
 
 
 def _exact(docs: Embeddings, queries: Embeddings, rows: Ints, query: int) -> Floats:
@@ -89,27 +159,6 @@ def _exact(docs: Embeddings, queries: Embeddings, rows: Ints, query: int) -> Flo
     one = np.asarray(queries.vectors[query], dtype=np.float64)
     cosines: Floats = np.einsum("ij,ij->i", some, one[None, :]) / (docs.norms[rows] * queries.norms[query])
     return cosines
-
-
-def _possible(
-    family: Family, sims: Floats, error: float, query: int, allowed: Ints, k: int, nodes: Floats
-) -> Ints:
-    """Rows that can reach the top k, where every score is a line of its own class, and perhaps more."""
-    if family.additive and len(allowed) <= _FEW:
-        return allowed
-    if family.additive:
-        some = family.similarity(sims[allowed], query, allowed)
-        if family.affine is not None:
-            error, nodes = error * 4.0 * family.affine.bound, nodes[:1]  # the same at every node
-        return allowed[reachable(some - error, some + error, family.slope[allowed], k, nodes)]
-    rows = allowed[sims[allowed] > -error]
-    if len(allowed) <= _FEW:
-        return rows
-    low = np.log(np.maximum(sims[rows] - error, 1e-300))
-    high = np.log(sims[rows] + 2 * error)  # twice: never log of zero
-    if family.base is not None:
-        low, high = low + family.base[rows], high + family.base[rows]
-    return rows[reachable(low, high, family.slope[rows], k, nodes)]
 
 
 def _beyond_positives(lines: Lines, k: int, nodes: Floats) -> Ints:

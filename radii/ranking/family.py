@@ -114,6 +114,13 @@ class Family:
         changed: Floats = (cosines + shift) * self.affine.scale[rows]
         return changed
 
+    def similarities(self, cosines: Floats, queries: Ints | int) -> Floats:
+        """The same of one or several query rows with every document: (..., n_docs), to within rounding."""
+        if self.affine is None:
+            return cosines
+        changed: Floats = (cosines + self.affine.left[queries] @ self.affine.right.T) * self.affine.scale
+        return changed
+
     def lines(self, cosines: Floats, rows: Ints) -> Lines:
         """The lines of documents `rows`, given their cosines with a query as `similarity` has them."""
         slope = self.slope[rows]
