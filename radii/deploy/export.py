@@ -13,7 +13,7 @@ import numpy.typing as npt
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath, atomic_write, numbered_lines
 from radii.deploy.correction import Correction
-from radii.deploy.forms import Form, Served, projected
+from radii.deploy.forms import Form, Served
 from radii.deploy.manifest import FILE, Manifest, read_manifest
 from radii.errors import InputError
 
@@ -111,7 +111,7 @@ def _undo(served: Served) -> dict[str, npt.NDArray[np.float64]]:
         parts = []
         for at, block in docs.blocks():
             unit = block / docs.norms[at : at + len(block), None]
-            left[at : at + len(unit)] = np.linalg.norm(projected(projection, unit), axis=1)
+            left[at : at + len(unit)] = np.linalg.norm(projection.moved(unit), axis=1)
             parts.append((unit - projection.centre) @ projection.directions.T)
         along = np.concatenate(parts)
     return {"factor": left / served.correction.multiplier, "norms": docs.norms, "along": along}

@@ -80,15 +80,8 @@ class Served:
         projection = self.correction.projection
         if projection is None:
             return stored.astype(np.promote_types(stored.dtype, np.float32), copy=False), norms
-        z = projected(projection, stored.astype(np.float64) / norms[:, None])
+        z = projection.moved(stored.astype(np.float64) / norms[:, None])
         return z, np.maximum(np.linalg.norm(z, axis=1), np.finfo(np.float64).tiny)
-
-
-def projected(projection: Projection, unit: Floats) -> Floats:
-    """z = y − Σ ⟨y, t⟩ t with y = x̂ − c, of (n, dim) unit vectors."""
-    y = unit - projection.centre
-    z: Floats = y - (y @ projection.directions.T) @ projection.directions
-    return z
 
 
 def asked(
@@ -96,7 +89,7 @@ def asked(
 ) -> npt.NDArray[np.float32]:
     """(n, dim) queries, not all zeros, in the form that goes with the documents: (n, served dim) float32."""
     unit = queries / np.linalg.norm(queries, axis=1, keepdims=True)
-    z = unit if projection is None else projected(projection, unit)
+    z = unit if projection is None else projection.moved(unit)
     extra = [np.ones(len(z))] * penalised
     if form == "unit":
         z = np.column_stack([z, *extra])

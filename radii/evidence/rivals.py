@@ -35,6 +35,12 @@ class Projection:
     centre: Floats
     directions: Floats
 
+    def moved(self, unit: Floats) -> Floats:
+        """z of (n, dim) unit vectors."""
+        y = unit - self.centre
+        z: Floats = y - (y @ self.directions.T) @ self.directions
+        return z
+
     def pair(self, docs: Embeddings, queries: Embeddings) -> Pair:
         """Both sides changed, in float32. Ids stay."""
         return self._changed(docs), self._changed(queries)
@@ -65,9 +71,8 @@ class Projection:
         out = np.empty(some.vectors.shape, dtype=np.float32)
         at = 0
         for unit in _unit_blocks(some):
-            y = unit - self.centre
-            out[at : at + len(y)] = y - (y @ self.directions.T) @ self.directions
-            at += len(y)
+            out[at : at + len(unit)] = self.moved(unit)
+            at += len(unit)
         return Embeddings(some.ids, out, some.source)
 
 
