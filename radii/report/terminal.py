@@ -48,6 +48,9 @@ def show(report: Report, console: Console, *, report_file: str | None = None) ->
     grid.add_row("How", Text(measured, style="dim"))
     if report_file is not None:
         grid.add_row("Report", Text(printable(report_file)))
+        if report.recommendation.method != "cosine" and report.recommendation.servable:
+            command = f"radii export {printable(report_file)} DOCS --queries QUERIES --to ENGINE"
+            grid.add_row("Next", Text(command))
     console.print(grid)
 
 
@@ -106,7 +109,7 @@ def _arms(report: Report) -> Text:
     """Name, parameter, gain with interval, p; a star where no single vector per document serves it."""
     names = [printable(arm.name) + ("" if arm.servable else "*") for arm in report.arms]
     width = max(cell_len(name) for name in names)
-    lines = []
+    lines = [f"{set_cell_size('', width)} {'':<9} gain over cosine (interval) p"]
     for arm, name in zip(report.arms, names, strict=True):
         low, high = arm.gain_ci
         gain = f"{plain(arm.gain)} ({plain(low)} … {plain(high)})"

@@ -132,3 +132,10 @@ def test_sparkline_by_hand():
     assert sparkline([i / 7 for i in range(8)], 8) == BARS
     assert sparkline([0.3] * 201, 5) == "▁▁▁▁▁"
     assert sparkline([0.0, 9.0, 1.0], 2) == "▁█"  # first and last are always shown
+
+
+def test_what_to_do_next_is_said_where_there_is_something_to_do(discount):
+    assert "Next radii export out/report.json DOCS" in words(printed(discount))
+    kept = CASES["unverified"]()
+    assert kept.recommendation.method == "cosine"
+    assert "radii export" not in words(printed(kept))
