@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 
+from radii.data.files import StrPath, atomic_write
 from radii.deploy.forms import Form
 from radii.deploy.manifest import Manifest
 from radii.deploy.recipes import elasticsearch, mongodb, opensearch, qdrant, redis, vespa, weaviate
-from radii.deploy.recipes.base import DIRECTION, SERVED, Recipe, Request
+from radii.deploy.recipes.base import DIRECTION, ID, SERVED, Recipe, Request
 from radii.errors import InputError
 
 __all__ = ["DIRECTION", "RECIPES", "SERVED", "Recipe", "Request", "lines", "recipe"]
@@ -57,9 +59,23 @@ def lines(made: Recipe) -> list[str]:
         f"syntax {made.source}",
         *(line for request in (made.create, made.search) for line in ("", request.to, shown(request))),
         "",
-        f"documents carry {', '.join(made.fields)}: "
-        f"from radii.deploy.recipes import recipe; recipe({made.name!r}, manifest).documents(folder)",
+        f"documents carry {', '.join((ID, *made.fields))}; radii recipe --documents FILE writes them",
+        f"load {made.load}",
     ]
+
+
+def as_json(made: Recipe) -> str:
+    """A recipe for a program to read."""
+    told = {name: getattr(made, name) for name in ("name", "form", "why", "source", "fields", "load")}
+    told |= {name: asdict(getattr(made, name)) for name in ("create", "search")}
+    return json.dumps(told, indent=2, ensure_ascii=False)
+
+
+def write_documents(made: Recipe, folder: StrPath, out: StrPath) -> None:
+    """Write all documents of an export into one file, whole or not at all."""
+    with atomic_write(out) as file:
+        for document in made.documents(folder):
+            file.write(made.encode(document))
 
 
 def shown(request: Request) -> str:

@@ -9,6 +9,7 @@ serve a projection, which moves the vectors themselves.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +26,25 @@ from radii.errors import InputError
 
 SERVED = "<query vector, changed by the manifest>"
 DIRECTION = "<query vector, divided by its length>"
-INDEX, ID, VECTOR, NORM, MULTIPLIER, PENALTY = "docs", "id", "vector", "norm", "multiplier", "penalty"
+INDEX, ROW, ID, VECTOR, NORM, MULTIPLIER, PENALTY = (
+    "docs",
+    "row",
+    "id",
+    "vector",
+    "norm",
+    "multiplier",
+    "penalty",
+)
 Body = dict[str, Any]
+FORMULA = "-formula"
 _BY_NORM = ("norm exponent", "discount only", "amplify only", "inner product")
 _ROWS = 1024
+
+
+def as_lines(document: Any) -> bytes:
+    """A document, or the several parts of one, as lines of JSON."""
+    parts = document if isinstance(document, list) else [document]
+    return b"".join(json.dumps(part, ensure_ascii=False).encode() + b"\n" for part in parts)
 
 
 @dataclass(frozen=True)
@@ -52,7 +68,9 @@ class Recipe:
     create : makes the index
     search : asks for the first k; `asked` puts a query in
     fields : what a document carries: its vector, and the numbers that a formula reads
-    document : the document of `fields` in the shape that the server takes
+    document : from a row, an id and `fields` to what the server takes
+    load : how the file of all documents is loaded
+    encode : a document as it stands in that file
     """
 
     name: str
@@ -63,6 +81,8 @@ class Recipe:
     search: Request
     fields: tuple[str, ...]
     document: Callable[[Body], Any]
+    load: str
+    encode: Callable[[Any], bytes] = as_lines
 
     @property
     def by_formula(self) -> bool:
@@ -94,7 +114,7 @@ class Recipe:
             if self.by_formula:
                 vectors = block[:, : manifest.dim] / multipliers[rows, None]
             for row, vector in enumerate(vectors):
-                told: Body = {ID: served.ids[at + row], VECTOR: vector.tolist()}
+                told: Body = {ROW: at + row, ID: served.ids[at + row], VECTOR: vector.tolist()}
                 told |= {
                     name: float(np.squeeze(numbers[name][row])) for name in self.fields if name != VECTOR
                 }
@@ -119,13 +139,7 @@ class Terms:
     @classmethod
     def of(cls, manifest: Manifest, name: str) -> Terms:
         """Of an export; InputError where no number beside a document's vector can serve its method."""
-        if manifest.centre is not None:
-            raise InputError(
-                f"{manifest.method!r}",
-                where=name,
-                cause="it moves the vectors themselves, which no formula over stored numbers can",
-                fix=f"take the recipe that ranks exported vectors ({name.removesuffix('-formula')})",
-            )
+        check_formula(manifest.method, manifest.centre is not None, name)
         if manifest.method in _BY_NORM:
             return cls(NORM, float(manifest.parameters["gamma"]), manifest.penalised)  # type: ignore[arg-type]
         return cls(MULTIPLIER, None, manifest.penalised)  # type: ignore[arg-type]
@@ -134,6 +148,17 @@ class Terms:
     def numbers(self) -> tuple[str, ...]:
         """Names of the stored numbers."""
         return (self.factor, PENALTY) if self.penalty else (self.factor,)
+
+
+def check_formula(method: str, moves: bool, name: str) -> None:
+    """Refuse a formula for a method that moves vectors; InputError names the recipe to take."""
+    if moves and name.endswith(FORMULA):
+        raise InputError(
+            f"{method!r}",
+            where=name,
+            cause="it moves the vectors themselves, which no formula over stored numbers can",
+            fix=f"take a recipe that ranks exported vectors: one whose name does not end in {FORMULA}",
+        )
 
 
 def check(
@@ -147,7 +172,7 @@ def check(
         raise InputError(
             f"the {manifest.form} form", where=name, fix=f"export again with --form {form}, or --to {name}"
         )
-    stored = manifest.dim if name.endswith("-formula") else manifest.served_dim
+    stored = manifest.dim if name.endswith(FORMULA) else manifest.served_dim
     if dims is not None and stored > dims:
         raise InputError(
             f"{stored:,} dimensions, more than the {dims:,} it takes",
@@ -161,6 +186,11 @@ def check(
 def candidates(k: int) -> int:
     """How many documents a server looks up by vector before a formula ranks them again."""
     return max(k, min(10_000, max(100, 10 * k)))
+
+
+def without(told: Body, *names: str) -> Body:
+    """All but some of what is known of a document."""
+    return {name: value for name, value in told.items() if name not in names}
 
 
 def _filled(body: Any, query: list[float]) -> Any:

@@ -14,6 +14,7 @@ from radii.deploy.recipes.base import (
     ID,
     INDEX,
     PENALTY,
+    ROW,
     SERVED,
     VECTOR,
     Body,
@@ -22,9 +23,11 @@ from radii.deploy.recipes.base import (
     Terms,
     candidates,
     check,
+    without,
 )
 
 _DOCS = "https://www.elastic.co/docs/reference"
+LOAD = "POST /_bulk, Content-Type application/x-ndjson, in pieces of whole documents below 100 MB"
 _DIMS, _MOST = 4096, 10_000
 
 
@@ -48,6 +51,7 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
         Request(f"POST /{INDEX}/_search", {"size": k, "_source": False, "knn": knn}),
         (VECTOR,),
         document,
+        LOAD,
     )
 
 
@@ -70,6 +74,7 @@ def formula(manifest: Manifest, k: int = 10) -> Recipe:
         ),
         (VECTOR, *terms.numbers),
         document,
+        LOAD,
     )
 
 
@@ -93,4 +98,4 @@ def script_score(terms: Terms, vector: str) -> Body:
 
 def document(told: Body) -> list[Body]:
     """Two lines of a `_bulk` request: which document, and what it holds."""
-    return [{"index": {"_index": INDEX, "_id": told[ID]}}, {k: v for k, v in told.items() if k != ID}]
+    return [{"index": {"_index": INDEX, "_id": told[ID]}}, without(told, ROW, ID)]

@@ -16,6 +16,7 @@ from radii.deploy.recipes.base import (
     ID,
     INDEX,
     PENALTY,
+    ROW,
     SERVED,
     VECTOR,
     Body,
@@ -24,6 +25,7 @@ from radii.deploy.recipes.base import (
     Terms,
     candidates,
     check,
+    without,
 )
 
 _DOCS = "https://www.mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage/"
@@ -44,6 +46,7 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
         _aggregate([_look(SERVED, k, candidates(k)), show]),
         (VECTOR,),
         _document,
+        f"mongoimport --collection {INDEX} FILE",
     )
 
 
@@ -72,6 +75,7 @@ def formula(manifest: Manifest, k: int = 10) -> Recipe:
         _aggregate(stages),
         (VECTOR, *terms.numbers),
         _document,
+        f"mongoimport --collection {INDEX} FILE",
     )
 
 
@@ -92,4 +96,4 @@ def _aggregate(stages: list[Body]) -> Request:
 
 def _document(told: Body) -> Body:
     """One document of an insert."""
-    return {"_id": told[ID], **{k: v for k, v in told.items() if k != ID}}
+    return {"_id": told[ID], **without(told, ROW, ID)}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from radii.deploy.manifest import Manifest
 from radii.deploy.recipes.base import INDEX, SERVED, VECTOR, Recipe, Request, Terms, check
-from radii.deploy.recipes.elasticsearch import document, script_score
+from radii.deploy.recipes.elasticsearch import LOAD, document, script_score
 
 _DOCS = "https://docs.opensearch.org/latest"
 _DIMS, _MOST = 16_000, 10_000
@@ -36,6 +36,7 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
         ),
         (VECTOR,),
         document,
+        LOAD,
     )
 
 
@@ -58,4 +59,5 @@ def formula(manifest: Manifest, k: int = 10) -> Recipe:
         ),
         (VECTOR, *terms.numbers),
         document,
+        LOAD,
     )

@@ -17,6 +17,7 @@ from radii.deploy.recipes.base import (
     ID,
     INDEX,
     PENALTY,
+    ROW,
     SERVED,
     VECTOR,
     Body,
@@ -25,9 +26,11 @@ from radii.deploy.recipes.base import (
     Terms,
     candidates,
     check,
+    without,
 )
 
 _DOCS = "https://qdrant.tech/documentation"
+_LOAD = f'PUT /collections/{INDEX}/points, a few hundred lines at a time as {{"points": [...]}}'
 _QUERY = f"POST /collections/{INDEX}/points/query"
 
 
@@ -43,6 +46,7 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
         Request(_QUERY, {"query": SERVED, "limit": k, "with_payload": [ID]}),
         (VECTOR,),
         _document,
+        _LOAD,
     )
 
 
@@ -72,6 +76,7 @@ def formula(manifest: Manifest, k: int = 10) -> Recipe:
         Request(_QUERY, ask),
         (VECTOR, *terms.numbers),
         _document,
+        _LOAD,
     )
 
 
@@ -80,8 +85,5 @@ def _create(dim: int, distance: str) -> Request:
 
 
 def _document(told: Body) -> Body:
-    """A point without its number: Qdrant knows 64-bit numbers and UUIDs, so our id is in the payload."""
-    return {
-        "vector": told[VECTOR],
-        "payload": {name: value for name, value in told.items() if name != VECTOR},
-    }
+    """A point, numbered by its row: Qdrant knows 64-bit numbers and UUIDs, so our id is in the payload."""
+    return {"id": told[ROW], "vector": told[VECTOR], "payload": without(told, ROW, VECTOR)}

@@ -18,6 +18,7 @@ from radii.deploy.recipes.base import (
     ID,
     INDEX,
     PENALTY,
+    ROW,
     SERVED,
     VECTOR,
     Body,
@@ -46,6 +47,8 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
         Request("command", search),
         (VECTOR,),
         _document,
+        "redis-cli --pipe < FILE",
+        _protocol,
     )
 
 
@@ -70,6 +73,8 @@ def formula(manifest: Manifest, k: int = 10) -> Recipe:
         Request("command", search),
         (VECTOR, *terms.numbers),
         _document,
+        "redis-cli --pipe < FILE",
+        _protocol,
     )
 
 
@@ -90,6 +95,12 @@ def _document(told: Body) -> list[Any]:
     """One HSET; the document's id is the key after `doc:`."""
     words: list[Any] = ["HSET", _KEY + told[ID], VECTOR, packed(told[VECTOR])]
     for name, value in told.items():
-        if name not in (ID, VECTOR):
+        if name not in (ROW, ID, VECTOR):
             words += [name, repr(value)]
     return words
+
+
+def _protocol(words: list[Any]) -> bytes:
+    """A command as a client would send it: counted words, each with its length in bytes."""
+    parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+    return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%b\r\n" % (len(part), part) for part in parts)

@@ -14,6 +14,7 @@ from radii.deploy.recipes.base import (
     ID,
     INDEX,
     PENALTY,
+    ROW,
     SERVED,
     VECTOR,
     Body,
@@ -22,6 +23,7 @@ from radii.deploy.recipes.base import (
     Terms,
     candidates,
     check,
+    without,
 )
 
 _DOCS = "https://docs.vespa.ai/en/querying/nearest-neighbor-search.html"
@@ -42,6 +44,7 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
         Request("POST /search/", _ask(SERVED, k, k)),
         (VECTOR,),
         _document,
+        "vespa feed FILE",
     )
 
 
@@ -68,6 +71,7 @@ def formula(manifest: Manifest, k: int = 10) -> Recipe:
         Request("POST /search/", _ask(DIRECTION, k, looked) | gamma),
         (VECTOR, *terms.numbers),
         _document,
+        "vespa feed FILE",
     )
 
 
@@ -106,4 +110,4 @@ def _ask(query: str, k: int, looked: int) -> Body:
 
 def _document(told: Body) -> Body:
     """One operation of a JSON feed."""
-    return {"put": f"id:{INDEX}:{INDEX}::{told[ID]}", "fields": told}
+    return {"put": f"id:{INDEX}:{INDEX}::{told[ID]}", "fields": without(told, ROW)}

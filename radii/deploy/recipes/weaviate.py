@@ -40,6 +40,7 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
         ),
         (VECTOR,),
         _document,
+        'POST /v1/batch/objects, a few hundred lines at a time as {"objects": [...]}',
     )
 
 
