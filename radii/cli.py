@@ -21,8 +21,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Docs = Annotated[Path, typer.Argument(help="Document vectors: .npy, .npz, .safetensors or .parquet.")]
-Queries = Annotated[Path, typer.Option("--queries", help="Query vectors, in any of the same formats.")]
+Docs = Annotated[
+    str,
+    typer.Argument(help="Document vectors: .npy, .npz, .safetensors, .parquet, or an engine's address."),
+]
+Queries = Annotated[str, typer.Option("--queries", help="Query vectors, in any of the same places.")]
 DocIds = Annotated[Path | None, typer.Option("--ids", help="Document ids, one per line.")]
 QueryIds = Annotated[Path | None, typer.Option("--query-ids", help="Query ids, one per line.")]
 MetricName = Annotated[str, typer.Option("--metric", help="nDCG@k, R@k, P@k, RR@k (MRR), AP@k, Success@k.")]
@@ -71,11 +74,11 @@ def audit(
         readable(qrels)
     known = None if texts is None else read_texts(texts)
     tokenize = None if tokenizer is None else read_tokenizer(tokenizer)
-    vectors = radii.load(docs, ids=ids)
+    vectors = _vectors(docs, ids)
     columns = None if signals is None else read_columns(signals, vectors.ids)
     report = radii.audit(
         vectors,
-        radii.load(queries, ids=query_ids),
+        _vectors(queries, query_ids),
         qrels,
         texts=known,
         tokenize=tokenize,
@@ -116,7 +119,7 @@ def path(
             f"output format {out.suffix!r}", where=out, fix="end the name in .json or .csv"
         )
     judged, wanted = read_qrels(qrels), Metric.parse(metric)
-    vectors, asked = radii.load(docs, ids=ids), radii.load(queries, ids=query_ids)
+    vectors, asked = _vectors(docs, ids), _vectors(queries, query_ids)
     judged = usable_qrels(vectors, asked, judged, str(qrels), allow_missing, exclude_self)
     steps = radii.exponent_path(
         vectors, asked, k=wanted.k, gamma_range=gamma_range, exclude_self=exclude_self
@@ -241,6 +244,21 @@ def demo(
         vectors, vectors, files.qrels, texts=read_texts(files.texts), exclude_self=True, seed=0
     )
     _deliver(report, out, json)
+
+
+def _vectors(where: str, ids: Path | None) -> radii.Embeddings:
+    """Vectors of a file, or of the engine at an address; what is odd about those goes to standard error."""
+    from radii.deploy.address import is_address
+
+    if not is_address(where):
+        return radii.load(where, ids=ids)
+    from radii.deploy.sources import read_address
+
+    with _progress("reading") as progress:
+        reading = read_address(where, ids=ids, progress=progress)
+    for note in reading.notes:
+        typer.echo(f"radii: {note}", err=True)
+    return reading.embeddings
 
 
 def _deliver(report: radii.Report, out: Path, as_json: bool) -> None:
@@ -377,7 +395,9 @@ def export(
     report: Annotated[
         Path, typer.Argument(help="report.json of an audit; with --restore, an export's folder.")
     ],
-    docs: Annotated[Path | None, typer.Argument(help="The document vectors that were audited.")] = None,
+    docs: Annotated[
+        str | None, typer.Argument(help="The document vectors that were audited, or their address.")
+    ] = None,
     to: Annotated[
         str, typer.Option(help="Engine (faiss, qdrant, ...), or server (see radii recipe).")
     ] = "faiss",
@@ -385,7 +405,7 @@ def export(
         "radii-export"
     ),
     queries: Annotated[
-        Path | None, typer.Option(help="The audit's queries, where a method asks them.")
+        str | None, typer.Option(help="The audit's queries, where a method asks them.")
     ] = None,
     texts: Annotated[Path | None, typer.Option(help="Texts of the documents: .jsonl or .tsv.")] = None,
     signals: Annotated[Path | None, typer.Option(help="Columns of numbers per document.")] = None,
@@ -409,14 +429,14 @@ def export(
         return
     if docs is None:
         raise radii.InputError("no documents", where="DOCS", fix="give the vectors that were audited")
-    vectors = radii.load(docs, ids=ids)
+    vectors = _vectors(docs, ids)
     with _progress("exporting") as progress:
         lines = export_to(
             report,
             vectors,
             out,
             to,
-            queries=None if queries is None else radii.load(queries, ids=query_ids),
+            queries=None if queries is None else _vectors(queries, query_ids),
             texts=None if texts is None else read_texts(texts),
             signals=None if signals is None else read_columns(signals, vectors.ids),
             tokenize=None if tokenizer is None else read_tokenizer(tokenizer),
