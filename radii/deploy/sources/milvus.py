@@ -10,6 +10,8 @@ from radii.deploy.sources.base import PAGE, Batch, Cursor, Source, as_matrix, ch
 from radii.errors import InputError
 
 _FLOATS = ("FLOAT_VECTOR", "FLOAT16_VECTOR", "BFLOAT16_VECTOR")
+# Milvus Lite goes through the whole collection for every page, and messages have a limit.
+_ROWS, _BYTES = 8000, 16 << 20
 _METRICS = {"COSINE": "cosine", "IP": "ip", "L2": "l2"}
 
 
@@ -59,7 +61,7 @@ class MilvusSource(Source):
         wanted = sorted({self._primary, self._key, self._vector})
         pages = self._client.query_iterator(
             self._name,
-            batch_size=PAGE,
+            batch_size=max(PAGE, min(_ROWS, _BYTES // (4 * self.dim))),
             filter="" if after is None else f"{self._primary} > {json.dumps(after, ensure_ascii=False)}",
             output_fields=wanted,
         )

@@ -73,7 +73,7 @@ class PgvectorSource(Source):
     def batches(self, after: Cursor = None) -> Iterator[Batch]:
         """As `Source.batches`; the cursor is the last id, as text."""
         ask = self._ask if after is None else self._ask + self._behind
-        with self._connection.cursor(name="radii") as cursor:
+        with self._connection.cursor(name="radii", binary=True) as cursor:
             cursor.itersize = PAGE
             cursor.execute(ask + self._order, () if after is None else (str(after),))
             while page := cursor.fetchmany(PAGE):
