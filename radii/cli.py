@@ -292,6 +292,7 @@ def simulate(
 
 claims = typer.Typer(help="Claims about norms, each tested by its own experiment.", no_args_is_help=True)
 app.add_typer(claims, name="claims")
+ClaimsForm = Literal["markdown", "json"]
 ClaimId = Annotated[str, typer.Argument(metavar="ID", help="As `radii claims list` names it.")]
 
 
@@ -330,12 +331,15 @@ def run_claim(
         show_outcome(outcome, Console(highlight=False))
 
 
-@claims.command("page")
-def claims_page() -> None:
-    """Print every recorded result as Markdown."""
-    from radii.report.claims import page
+@claims.command("table")
+def claims_table(
+    form: Annotated[ClaimsForm, typer.Option("--format", help="What to print.")] = "markdown",
+) -> None:
+    """Print every recorded result: one row per claim, then everything behind it."""
+    from radii.report import claims as render
 
-    typer.echo(page(), nl=False)
+    makers = {"markdown": render.as_markdown, "json": render.as_json}
+    typer.echo(makers[form](), nl=False)
 
 
 @claims.command("show")
