@@ -382,7 +382,9 @@ def export(
         Path, typer.Argument(help="report.json of an audit; with --restore, an export's folder.")
     ],
     docs: Annotated[Path | None, typer.Argument(help="The document vectors that were audited.")] = None,
-    to: Annotated[str, typer.Option(help="Engine: faiss, hnswlib, qdrant, pgvector, ...")] = "faiss",
+    to: Annotated[
+        str, typer.Option(help="Engine (faiss, qdrant, ...), or server (see radii recipe).")
+    ] = "faiss",
     out: Annotated[Path, typer.Option(help="A new folder; with --restore, a .npy file.")] = Path(
         "radii-export"
     ),
@@ -428,6 +430,20 @@ def export(
             progress=progress,
         )
     typer.echo("\n".join(lines))
+
+
+@app.command()
+def recipe(
+    folder: Annotated[Path, typer.Argument(help="The export's folder that `radii export` wrote.")],
+    to: Annotated[str, typer.Option(help="Server: elasticsearch, vespa, redis-formula, ...")],
+    k: Annotated[int, typer.Option(help="How many documents to ask for.")] = 10,
+    documents: Annotated[Path | None, typer.Option(help="A file to write all documents to.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what to send to a vector engine that is a server: how to create, load and ask."""
+    from radii.deploy.command import recipe_of
+
+    typer.echo("\n".join(recipe_of(folder, to, k=k, json=json, documents=documents)))
 
 
 @app.command()
