@@ -96,6 +96,8 @@ def test_every_module_of_the_package_has_a_layer():
         ("radii.dynamics.training", ["torch", "numba", "altair"]),
         ("radii.report.figures", ["torch", "altair", "vl_convert"]),
         ("radii.integrations.sentence_transformers", ["torch", "sentence_transformers"]),
+        ("radii.integrations.langchain", ["langchain_core"]),
+        ("radii.integrations.llama_index", ["llama_index"]),
     ],
 )
 def test_what_is_heavy_is_imported_when_used(module, heavy):
