@@ -473,6 +473,16 @@ def verify(
 
 
 @app.command()
+def findings(
+    code: Annotated[str | None, typer.Argument(help="Such as R404; all of them if none.")] = None,
+) -> None:
+    """Print what the findings of a report mean and what to do about them, as Markdown."""
+    from radii.report.findings import page, section
+
+    typer.echo(page() if code is None else "\n".join(section(code)) + "\n", nl=False)
+
+
+@app.command()
 def version() -> None:
     """Print the version."""
     typer.echo(radii.__version__)
