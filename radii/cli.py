@@ -310,6 +310,7 @@ def simulate(
 
 claims = typer.Typer(help="Claims about norms, each tested by its own experiment.", no_args_is_help=True)
 app.add_typer(claims, name="claims")
+ClaimsForm = Literal["markdown", "json"]
 ClaimId = Annotated[str, typer.Argument(metavar="ID", help="As `radii claims list` names it.")]
 
 
@@ -348,12 +349,15 @@ def run_claim(
         show_outcome(outcome, Console(highlight=False))
 
 
-@claims.command("page")
-def claims_page() -> None:
-    """Print every recorded result as Markdown."""
-    from radii.report.claims import page
+@claims.command("table")
+def claims_table(
+    form: Annotated[ClaimsForm, typer.Option("--format", help="What to print.")] = "markdown",
+) -> None:
+    """Print every recorded result: one row per claim, then everything behind it."""
+    from radii.report import claims as render
 
-    typer.echo(page(), nl=False)
+    makers = {"markdown": render.as_markdown, "json": render.as_json}
+    typer.echo(makers[form](), nl=False)
 
 
 @claims.command("show")
@@ -486,6 +490,16 @@ def verify(
         typer.echo(f"likely cause: {found.cause}")
         raise typer.Exit(1)
     typer.echo("the engine returns the exact order")
+
+
+@app.command()
+def findings(
+    code: Annotated[str | None, typer.Argument(help="Such as R404; all of them if none.")] = None,
+) -> None:
+    """Print what the findings of a report mean and what to do about them, as Markdown."""
+    from radii.report.findings import page, section
+
+    typer.echo(page() if code is None else "\n".join(section(code)) + "\n", nl=False)
 
 
 @app.command()

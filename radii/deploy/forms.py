@@ -22,7 +22,8 @@ from radii.deploy.correction import Correction
 from radii.evidence.rivals import Projection
 
 Form = Literal["ip", "unit"]
-_ROWS = 8192
+# Bytes of a block in float32: small enough to be scaled, summed and written from the processor's own cache.
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +61,13 @@ class Served:
     def blocks(self, dtype: npt.DTypeLike = np.float32) -> Iterator[tuple[slice, npt.NDArray[np.floating]]]:
         """(rows, their served vectors), in order."""
         unit, scale = self.form == "unit", 1.0 / self.largest if self.form == "unit" else 1.0
-        own = self.correction
-        for at in range(0, len(self.docs), _ROWS):
-            rows = slice(at, min(at + _ROWS, len(self.docs)))
+        own, step = self.correction, max(1, _BLOCK_BYTES // (4 * self.dim))
+        for at in range(0, len(self.docs), step):
+            rows = slice(at, min(at + step, len(self.docs)))
             out = np.empty((rows.stop - at, self.dim), dtype=dtype)
             moved, lengths = self._moved(rows)
             factor = (scale * own.multiplier[rows] / lengths).astype(moved.dtype)
-            with np.errstate(over="ignore"):  # half precision: whoever writes it looks for infinity
-                np.multiply(moved, factor[:, None], out=out[:, : self.docs.dim], casting="same_kind")
+            _scale(moved, factor, out[:, : self.docs.dim])
             if own.penalty is not None:
                 out[:, self.docs.dim] = -scale * own.penalty[rows]
             if unit:
@@ -82,6 +82,17 @@ class Served:
             return stored.astype(np.promote_types(stored.dtype, np.float32), copy=False), norms
         z = projection.moved(stored.astype(np.float64) / norms[:, None])
         return z, np.maximum(np.linalg.norm(z, axis=1), np.finfo(np.float64).tiny)
+
+
+def _scale(rows: npt.NDArray[np.floating], factor: Floats, out: npt.NDArray[np.floating]) -> None:
+    """out = rows · factor; what half precision cannot hold becomes infinite: whoever writes it looks."""
+    if out.dtype == np.float16 and rows.dtype == np.float32:
+        from radii.deploy.kernels import scale_to_half
+
+        scale_to_half(rows, factor, out.view(np.uint16))
+        return
+    with np.errstate(over="ignore"):
+        np.multiply(rows, factor[:, None], out=out, casting="same_kind")
 
 
 def asked(
