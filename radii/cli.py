@@ -292,6 +292,7 @@ def simulate(
 
 claims = typer.Typer(help="Claims about norms, each tested by its own experiment.", no_args_is_help=True)
 app.add_typer(claims, name="claims")
+ClaimsForm = Literal["markdown", "json"]
 ClaimId = Annotated[str, typer.Argument(metavar="ID", help="As `radii claims list` names it.")]
 
 
@@ -330,12 +331,15 @@ def run_claim(
         show_outcome(outcome, Console(highlight=False))
 
 
-@claims.command("page")
-def claims_page() -> None:
-    """Print every recorded result as Markdown."""
-    from radii.report.claims import page
+@claims.command("table")
+def claims_table(
+    form: Annotated[ClaimsForm, typer.Option("--format", help="What to print.")] = "markdown",
+) -> None:
+    """Print every recorded result: one row per claim, then everything behind it."""
+    from radii.report import claims as render
 
-    typer.echo(page(), nl=False)
+    makers = {"markdown": render.as_markdown, "json": render.as_json}
+    typer.echo(makers[form](), nl=False)
 
 
 @claims.command("show")
@@ -378,7 +382,9 @@ def export(
         Path, typer.Argument(help="report.json of an audit; with --restore, an export's folder.")
     ],
     docs: Annotated[Path | None, typer.Argument(help="The document vectors that were audited.")] = None,
-    to: Annotated[str, typer.Option(help="Engine: faiss, hnswlib, qdrant, pgvector, ...")] = "faiss",
+    to: Annotated[
+        str, typer.Option(help="Engine (faiss, qdrant, ...), or server (see radii recipe).")
+    ] = "faiss",
     out: Annotated[Path, typer.Option(help="A new folder; with --restore, a .npy file.")] = Path(
         "radii-export"
     ),
@@ -429,6 +435,20 @@ def export(
 
 
 @app.command()
+def recipe(
+    folder: Annotated[Path, typer.Argument(help="The export's folder that `radii export` wrote.")],
+    to: Annotated[str, typer.Option(help="Server: elasticsearch, vespa, redis-formula, ...")],
+    k: Annotated[int, typer.Option(help="How many documents to ask for.")] = 10,
+    documents: Annotated[Path | None, typer.Option(help="A file to write all documents to.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what to send to a vector engine that is a server: how to create, load and ask."""
+    from radii.deploy.command import recipe_of
+
+    typer.echo("\n".join(recipe_of(folder, to, k=k, json=json, documents=documents)))
+
+
+@app.command()
 def verify(
     location: Annotated[Path, typer.Argument(help="The engine's folder that `radii export` filled.")],
     against: Annotated[Path, typer.Option(help="The export's folder that it was filled from.")],
@@ -452,6 +472,16 @@ def verify(
         typer.echo(f"likely cause: {found.cause}")
         raise typer.Exit(1)
     typer.echo("the engine returns the exact order")
+
+
+@app.command()
+def findings(
+    code: Annotated[str | None, typer.Argument(help="Such as R404; all of them if none.")] = None,
+) -> None:
+    """Print what the findings of a report mean and what to do about them, as Markdown."""
+    from radii.report.findings import page, section
+
+    typer.echo(page() if code is None else "\n".join(section(code)) + "\n", nl=False)
 
 
 @app.command()

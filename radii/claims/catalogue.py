@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module, resources
+import contextlib
+import platform
+import time
+from importlib import import_module, metadata, resources
 
-from radii.claims.outcome import Outcome, Progress
+from radii.claims.outcome import Made, Outcome, Progress, Tested
 from radii.errors import InputError
 
 # id → module of this room, in the order of the theory.
@@ -30,8 +33,29 @@ def run_claim(claim: str, *, full: bool = False, progress: Progress | None = Non
 
     Raises InputError on an unknown id, MissingExtraError where it needs an extra that is not installed.
     """
-    outcome: Outcome = import_module(CLAIMS[_known(claim)]).run(full, progress)
-    return outcome
+    module, began = import_module(CLAIMS[_known(claim)]), time.monotonic()
+    tested: Tested = module.run(full, progress)
+    return Outcome(
+        claim=claim,
+        title=module.TITLE,
+        setting="full" if full else "fast",
+        on=module.ON,
+        method=module.METHOD,
+        made=Made(
+            command=f"radii claims run {claim}" + " --full" * full,
+            seconds=round(time.monotonic() - began, 1),
+            versions=_versions(),
+        ),
+        **dict(tested),
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("radii", "numpy", "scipy", "torch"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def title(claim: str) -> str:

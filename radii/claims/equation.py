@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from radii.claims.outcome import Outcome, Progress, at_most, median_over_runs, reported, unreached
+from radii.claims.outcome import Progress, Tested, at_most, median_over_runs, reported, unreached
 from radii.dynamics.chain import radial_chain
 from radii.dynamics.config import Setting, grid
 from radii.dynamics.result import Run
 from radii.dynamics.training import simulate
 
 TITLE = "The stationary norm equation predicts every trained norm"
+ON = "free embedding table, InfoNCE, SGD"
 METHOD = (
     "Free embedding table, InfoNCE, SGD, over a grid of η, λ, batch, τ and ambiguity. D, S and α are "
     "measured after burn-in and put into the equation; the error of an item is |predicted / mean "
@@ -40,7 +41,7 @@ def settings(full: bool) -> list[Setting]:
     return found
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Test the claim on the grid; about five minutes when full."""
     rows = [_row(one) for one in simulate(settings(full), progress=progress)]
     weak = [r for r in rows if r["damping"] <= 1e-3]
@@ -73,12 +74,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             over="median over seeds of a setting's median item",
         )
     )
-    return Outcome(
-        claim="equation",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=4 if full else 2,
-        method=METHOD,
         statements=statements,
         table=_table(rows),
         notes=[unreached([r["stationary"] for r in rows])],

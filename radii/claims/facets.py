@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from radii.claims.material import beyond, copies, shared
-from radii.claims.outcome import Outcome, Progress, Statement, reported
+from radii.claims.outcome import Progress, Statement, Tested, reported
 from radii.claims.paired import differences
 from radii.data.contrasts import Contrasts, read_qulac
 
 TITLE = "General questions have longer text vectors than their facets"
+ON = "all-MiniLM-L6-v2 on Qulac topics and facets"
 METHOD = (
     "all-MiniLM-L6-v2 without its final normalisation on Qulac: each topic against the descriptions of "
     "its facets, as the topic's query (a few words) and as the topic's description (a sentence, as "
@@ -21,7 +22,7 @@ METHOD = (
 SIDES: dict[str, Literal["topic", "topic_desc"]] = {"query": "topic", "description": "topic_desc"}
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Embed topics and facets; a minute when full."""
     file = shared("qulac", "qulac.json")
     statements: list[Statement] = []
@@ -58,20 +59,16 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
         )
         if progress is not None:
             progress(len(table), len(SIDES))
-    return Outcome(
-        claim="facets",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=1,
-        method=METHOD,
         statements=statements,
         table=table,
         notes=[
             "Seed 0 for sign flips and bootstraps; the embedding has no randomness.",
             "Queries are far shorter than facets: at equal length means extrapolating for them, and the "
             "description is the fairer side.",
-            copies(file),
         ],
+        data=copies(file),
     )
 
 

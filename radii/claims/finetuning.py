@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from radii.claims.outcome import Outcome, Progress, over_seeds, reported
+from radii.claims.outcome import Progress, Tested, over_seeds, reported
 from radii.data.embeddings import Floats, Vectors
 from radii.data.encode import encode
 from radii.data.model import PACKAGED
@@ -19,6 +19,7 @@ from radii.probing.objectives import infonce
 from radii.probing.run import probe
 
 TITLE = "A head fine-tuned under weight decay takes the norms that its own displacements predict"
+ON = "all-MiniLM-L6-v2, a head or all of it, on WordNet lemma/gloss pairs"
 METHOD = (
     "all-MiniLM-L6-v2 is frozen; a linear head without bias, the identity at the start, is trained on pairs "
     "of WordNet lemmas and glosses by SGD with weight decay, InfoNCE at τ = 0.05, η = 1, so that α = λ "
@@ -46,7 +47,7 @@ FAST = _Size(64, 24, 16, 2, (0.03, 0.1), 8, 12)
 FULL = _Size(4096, 256, 64, 3, (0.001, 0.003, 0.01, 0.03), 16, 64)
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Embed once, train every head; about ten minutes when full. InputError without WordNet."""
     size = FULL if full else FAST
     nouns = read_nouns()
@@ -72,12 +73,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
         if name != "mean log norm":
             each = [float(np.mean(values)) for values in by_seed.values()]
             statements.append(reported(name, float(np.mean(each)), **over_seeds(each)))
-    return Outcome(
-        claim="finetuning",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=size.seeds,
-        method=METHOD,
         statements=statements,
         table=table,
         notes=[

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from radii.claims.outcome import Outcome, Progress, Statement, at_least, near, over_seeds, reported, unreached
+from radii.claims.outcome import Progress, Statement, Tested, at_least, near, over_seeds, reported, unreached
 from radii.data.embeddings import Floats
 from radii.dynamics.config import Setting, grid
 from radii.dynamics.result import Run
 from radii.dynamics.training import simulate
 
 TITLE = "Frequency and ambiguity each raise the norm, and can be told apart"
+ON = "free embedding table, InfoNCE, SGD"
 METHOD = (
     "Free table, InfoNCE, SGD. Three designs: frequency spread over a factor of 16 at one ambiguity, "
     "ambiguity spread from 0 to 0.6 at one frequency, and both crossed in independent random order. In "
@@ -42,7 +43,7 @@ def settings(full: bool, design: str) -> list[Setting]:
     return grid(base | {"ambiguity": ambiguity, "frequency": frequency}, {"seed": seeds})
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Train the three designs; about two minutes when full."""
     runs = {design: simulate(settings(full, design), progress=progress) for design in _DESIGNS}
     statements: list[Statement] = []
@@ -83,12 +84,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             }
         )
     everything = [r for some in runs.values() for r in some]
-    return Outcome(
-        claim="frequency",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=8 if full else 2,
-        method=METHOD,
         statements=statements,
         table=table,
         notes=[

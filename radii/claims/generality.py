@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from radii.claims.material import Side, beyond, copies, defined, shared
-from radii.claims.outcome import Outcome, Progress, Statement, reported
+from radii.claims.outcome import Progress, Statement, Tested, reported
 from radii.data import demo
 from radii.data.embeddings import Floats
 from radii.data.files import open_text
@@ -20,6 +20,7 @@ from radii.data.wordnet import wordnet_file
 from radii.signals.relations import Relation, partial_spearman, spearman_matrix
 
 TITLE = "CLIP text vectors are longer for more general class names"
+ON = "CLIP text vectors of 1,203 LVIS class names"
 METHOD = (
     "Un-normalised CLIP text vectors of the LVIS class names (the bundled demo). Generality of a class, "
     "by its WordNet 3.0 synset: hyponyms (all below), depth (shortest way to the root, so deeper is more "
@@ -45,7 +46,7 @@ class Classes:
         return Classes(names, self.norms[kept], {key: column[kept] for key, column in self.columns.items()})
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Correlate; seconds in either setting, which differ in the number of resamples."""
     info = shared("detic_clip_text", "lvis_v1_train_cat_info.json")
     known = lvis(read_synsets())
@@ -62,12 +63,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
     held, row = _partial(known, resamples)
     if progress is not None:
         progress(3, 3)
-    return Outcome(
-        claim="generality",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=1,
-        method=METHOD,
         statements=statements + held,
         table=[*table, row],
         notes=[
@@ -76,8 +73,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             f"polysemy {_together(known, 'polysemy'):+.2f}, and images {_together(known, 'images'):+.2f}.",
             "Objects365 and OpenImages: not run here. Their vectors lie beside those of LVIS without the "
             "names of their rows, and no synsets.",
-            copies(info, demo.paths().vectors, wordnet_file()),
         ],
+        data=copies(info, demo.paths().vectors, wordnet_file()),
     )
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from radii.claims.outcome import Outcome, Progress, at_least, over_seeds, reported, unreached
+from radii.claims.outcome import Progress, Tested, at_least, over_seeds, reported, unreached
 from radii.dynamics.config import Setting, grid
 from radii.dynamics.training import simulate
 
 TITLE = "Inconsistent positives raise heat and norm"
+ON = "free embedding table, InfoNCE, SGD"
 METHOD = (
     "Free table of 400 items, InfoNCE, SGD, batch 64 (the prototype's setting). Within a run: ambiguity "
     "is spread evenly over items from 0 to 0.6, and norm is ranked against it. Between runs: every item "
@@ -29,7 +30,7 @@ def settings(full: bool, ambiguity: list[Any]) -> list[Setting]:
     return grid(base, {"ambiguity": ambiguity, "seed": list(range(5 if full else 2))})
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Train both kinds of runs; about three minutes when full."""
     runs = simulate(settings(full, [(0.0, 0.6), *LEVELS]), progress=progress)
     spread = [r for r in runs if isinstance(r.setting.ambiguity, tuple)]
@@ -58,12 +59,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
                 title = f"{name} with noise {level:g} over {name} without"
                 statements.append(at_least(title, float(np.mean(ratios)), 1.0, **over_seeds(ratios)))
         table.append(row)
-    return Outcome(
-        claim="heat",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=5 if full else 2,
-        method=METHOD,
         statements=statements,
         table=table,
         notes=[unreached([r.stationarity.reached for r in runs])],

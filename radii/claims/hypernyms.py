@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from radii.claims.material import beyond, copies, defined, shared
-from radii.claims.outcome import Outcome, Progress, Statement, reported
+from radii.claims.outcome import Progress, Statement, Tested, reported
 from radii.claims.paired import differences
 from radii.data.contrasts import Contrasts, read_hypernyms
 from radii.data.embeddings import Floats, row_norms
@@ -20,6 +20,7 @@ from radii.data.wordnet import wordnet_file
 from radii.signals.relations import Relation, partial_spearman, spearman_matrix
 
 TITLE = "Text vectors with mean pooling are longer for more general words"
+ON = "all-MiniLM-L6-v2 on WordNet nouns and four sets of hypernym pairs"
 METHOD = (
     "all-MiniLM-L6-v2 without its final normalisation. Hypernym pairs of BLESS, EVALution, Lenci/Benotto "
     "and Weeds: log norm of the hypernym minus that of its hyponym, averaged per hypernym, Student's "
@@ -32,7 +33,7 @@ METHOD = (
 DATASETS = ("BLESS", "EVALution", "LenciBenotto", "Weeds")
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Embed the distinct words; a few minutes on two cores when full."""
     statements: list[Statement] = []
     table: list[dict[str, Any]] = []
@@ -50,20 +51,16 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
         done += 1
         if progress is not None:
             progress(done, steps)
-    return Outcome(
-        claim="hypernyms",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=1,
-        method=METHOD,
         statements=statements,
         table=table,
         notes=[
             "Seed 0 for every draw; the embedding has no randomness.",
             "Intervals take hypernyms as independent, though some share hyponyms.",
             "Single words are outside what the encoder was trained on: sentences.",
-            copies(*(file for name in chosen for file in _files(name)), wordnet_file()),
         ],
+        data=copies(*(file for name in chosen for file in _files(name)), wordnet_file()),
     )
 
 

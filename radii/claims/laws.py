@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from radii.claims.outcome import Outcome, Progress, Statement, near, over_seeds, reported, unreached
+from radii.claims.outcome import Progress, Statement, Tested, near, over_seeds, reported, unreached
 from radii.data.embeddings import Floats
 from radii.dynamics.config import Setting, grid
 from radii.dynamics.result import Run
 from radii.dynamics.training import simulate
 
 TITLE = "R ∝ λ^(−1/4), η^(1/4), S^(1/4) where heat dominates; (D/λ)^(1/2) where drift does"
+ON = "free embedding table, InfoNCE, SGD"
 METHOD = (
     "Free table, InfoNCE, SGD. One least-squares fit per seed of log R over all items and settings on "
     "log λ, log η and log S (on log λ, log η and log D in the drift-dominated case, where an outward "
@@ -44,16 +45,12 @@ def settings(full: bool, outward: Sequence[float]) -> list[Setting]:
     return found
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Fit the exponents; a few minutes when full."""
     hot = simulate(settings(full, [0.0]), progress=progress)
     pushed = simulate(settings(full, [1.0, 4.0]), progress=progress)
-    return Outcome(
-        claim="laws",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=6 if full else 2,
-        method=METHOD,
         statements=[*_heat(hot), *_drift(pushed)],
         notes=[
             "The laws in λ and η hold at fixed S. S itself depends on ηλ, through the angle of a step, so "

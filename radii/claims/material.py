@@ -35,10 +35,9 @@ def shared(*parts: str) -> Path:
     return path
 
 
-def copies(*paths: Path) -> str:
-    """A note that names the files by the start of their SHA-256."""
-    each = [f"{path.name} {hashlib.sha256(readable(path).read_bytes()).hexdigest()[:12]}" for path in paths]
-    return f"Data (start of SHA-256): {', '.join(each)}."
+def copies(*paths: Path) -> dict[str, str]:
+    """File name → the first twelve digits of its SHA-256."""
+    return {path.name: hashlib.sha256(readable(path).read_bytes()).hexdigest()[:12] for path in paths}
 
 
 def beyond(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from radii.claims.outcome import Outcome, Progress, at_most, median_over_runs, reported
+from radii.claims.outcome import Progress, Tested, at_most, median_over_runs, reported
 from radii.data.embeddings import Floats
 from radii.dynamics.config import OptimiserName, Setting, grid
 from radii.dynamics.result import Run
@@ -17,6 +17,7 @@ from radii.dynamics.training import simulate
 from radii.dynamics.transfer import momentum_norm, sign_norm
 
 TITLE = "The balance is an identity for every optimiser; SGD momentum and AdamW follow from gradients"
+ON = "free embedding table, InfoNCE, every optimiser"
 METHOD = (
     "Free table, InfoNCE, β = 0.9, over η, ηλ and τ; ambiguity spread from 0 to 0.6. Identity: what the "
     "actual displacements (momentum included) add to R² against what decay takes, and the equation with "
@@ -75,7 +76,7 @@ def without_momentum(one: Setting) -> Setting:
     return one.model_copy(update=changed)
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Train the grid of every optimiser; about ten minutes when full."""
     statements, table, reached = [], [], []
     for optimiser in OPTIMISERS if full else ("momentum", "adamw", "lion"):
@@ -115,12 +116,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             }
             | {name: None for name, each in errors.items() if not np.isfinite(each).all()}
         )
-    return Outcome(
-        claim="optimisers",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=3 if full else 1,
-        method=METHOD,
         statements=statements,
         table=table,
         notes=[

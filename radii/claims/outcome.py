@@ -32,21 +32,50 @@ class Statement(BaseModel):
     status: Status
 
 
-class Outcome(BaseModel):
-    """Result of one claim in one setting."""
+class NotRun(BaseModel):
+    """A model or collection that the claim is about and that could not be had: an empty cell of the table."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    claim: str
-    title: str
-    setting: Literal["fast", "full"]
+    what: str
+    why: str
+    command: str | None = Field(default=None, description="What runs it where it can be had.")
+
+
+class Tested(BaseModel):
+    """What a claim's module gives back: everything that depends on the run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
     seeds: int
-    method: str = Field(description="How it was tested, in a few sentences.")
     statements: list[Statement]
     table: list[dict[str, Any]] = Field(default_factory=list, description="Rows behind the statements.")
     notes: list[str] = Field(
         default_factory=list, description="What not to conclude, and what was not reached."
     )
+    data: dict[str, str] = Field(default_factory=dict, description="Start of the SHA-256 of every file read.")
+    not_run: list[NotRun] = Field(default_factory=list)
+
+
+class Made(BaseModel):
+    """How a result came about."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    command: str
+    seconds: float
+    versions: dict[str, str] = Field(description="Of Python, radii and what it computed with.")
+
+
+class Outcome(Tested):
+    """Result of one claim in one setting."""
+
+    claim: str
+    title: str
+    setting: Literal["fast", "full"]
+    on: str = Field(description="The model and the data, in a few words.")
+    method: str = Field(description="How it was tested, in a few sentences.")
+    made: Made | None = Field(default=None, description="None in results recorded before radii noted it.")
 
     def statement(self, name: str) -> Statement:
         """The statement of that name; InputError on none."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from radii.auditing import audit
 from radii.claims.material import beyond, copies, shared
-from radii.claims.outcome import Outcome, Progress, Statement, reported
+from radii.claims.outcome import Progress, Statement, Tested, reported
 from radii.data.beir import load_beir
 from radii.data.classic import load_cacm, load_cranfield, load_vaswani
 from radii.data.collection import Collection, judged
@@ -24,6 +24,7 @@ from radii.result import Path as Curve
 from radii.result import Report
 
 TITLE = "Text retrieval with mean pooling: an exponent of the norm gains nothing"
+ON = "all-MiniLM-L6-v2 on SciFact, Cranfield, CACM and Vaswani"
 METHOD = (
     "all-MiniLM-L6-v2, without its final normalisation, on the collections named (Cranfield graded, its "
     "documents coded -1 left unjudged): each audited as `radii audit` does, nDCG@10, γ from -1 to 1 chosen "
@@ -43,7 +44,7 @@ COLLECTIONS: dict[str, Callable[[], tuple[Collection, Path]]] = {
 FULL = ("Cranfield", "CACM")
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Embed and audit the collections of FULL, or a piece of Vaswani; ten minutes on a core when full."""
     statements: list[Statement] = []
     table: list[dict[str, Any]] = []
@@ -65,12 +66,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             else:
                 statements.append(reported(title, arm.gain, low=low, high=high, over=over))
         table.append(_row(name, report))
-    return Outcome(
-        claim="retrieval",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=1,
-        method=METHOD,
         statements=statements,
         table=table,
         notes=[
@@ -78,8 +75,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             "'Best γ' is chosen on the queries it is shown for.",
             f"Not run here: {', '.join(name for name in COLLECTIONS if name not in FULL)}, and other BEIR "
             "sets, which radii.data.irds.load_ir_dataset reads by their id.",
-            copies(*files),
         ],
+        data=copies(*files),
     )
 
 

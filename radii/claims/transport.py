@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from radii.claims.outcome import Outcome, Progress, at_most, over_seeds, reported
+from radii.claims.outcome import Progress, Tested, at_most, over_seeds, reported
 from radii.data.embeddings import Floats
 from radii.dynamics.config import Setting, setting
 from radii.dynamics.losses import embedding_gradient
@@ -15,6 +15,7 @@ from radii.dynamics.transport import Transport, tangent_kernel, transport
 from radii.dynamics.world import Pairs
 
 TITLE = "Heat is delivered by neighbours: the tangent kernel rebuilds it"
+ON = "a two-layer network on synthetic clusters, SGD"
 METHOD = (
     "A two-layer GELU network with a projection head, trained by SGD with InfoNCE. At the trained "
     "parameters, minibatches are drawn, and each makes one virtual step of SGD at the η of training; u "
@@ -36,7 +37,7 @@ def network(full: bool, seed: int) -> Setting:
     return setting({**world, **size, **length, "precision": "float64", "initial_norm": 1.0, "seed": seed})
 
 
-def run(full: bool, progress: Progress | None = None) -> Outcome:
+def run(full: bool, progress: Progress | None = None) -> Tested:
     """Train, rebuild, compare; about a minute when full."""
     seeds = range(5 if full else 2)
     errors, short, own, cluster, table = [], [], [], [], []
@@ -59,12 +60,8 @@ def run(full: bool, progress: Progress | None = None) -> Outcome:
             table = [_row(found, measured, item, one.cluster_size) for item in range(0, one.n_items, 5)]
         if progress is not None:
             progress(seed + 1, len(seeds))
-    return Outcome(
-        claim="transport",
-        title=TITLE,
-        setting="full" if full else "fast",
+    return Tested(
         seeds=len(seeds),
-        method=METHOD,
         statements=[
             at_most(
                 "rebuilt against measured heat, median item",

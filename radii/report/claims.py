@@ -1,44 +1,99 @@
-"""The claims and what their full settings gave, as a page of the docs."""
+"""The claims and what their full settings gave, as one table."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from radii.claims.catalogue import CLAIMS, recorded
 from radii.claims.outcome import Outcome, Statement
 
 
-def page() -> str:
-    """Markdown of every recorded claim; docs/claims.md is this text."""
+def as_json() -> str:
+    """Every recorded outcome, in the order of the table."""
+    each = [outcome.model_dump(mode="json") for outcome in _recorded()]
+    return json.dumps(each, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_markdown() -> str:
+    """One row per claim, then everything behind it; docs/claims.md is this text."""
     lines = [
         "# Claims, tested",
         "",
-        "Made by `radii claims page` from the recorded results in `radii/claims/results/`; repeat one with",
+        "Made by `radii claims table` from the recorded results in `radii/claims/results/`; repeat one with",
         "`radii claims run ID --full`. Intervals are 95 %, over what stands beside them. A `reported` number",
-        "was set no target.",
+        "was set no target: it is what it is. Where something was not run, the cell is empty.",
+        "",
+        "| claim | what it says | tested on | first number | targets |",
+        "|---|---|---|---|---|",
+        *(_summary(outcome) for outcome in _recorded()),
     ]
-    for claim in CLAIMS:
-        outcome = recorded(claim)
-        if outcome is not None:
-            lines += ["", f"## {claim}", "", *_section(outcome)]
+    for outcome in _recorded():
+        lines += ["", f"## {outcome.claim}", "", *_section(outcome)]
     return "\n".join(lines) + "\n"
 
 
+def _recorded() -> list[Outcome]:
+    return [outcome for claim in CLAIMS if (outcome := recorded(claim)) is not None]
+
+
+def _summary(outcome: Outcome) -> str:
+    first = next((s for s in outcome.statements if s.target), outcome.statements[0])
+    cells = (
+        f"[{outcome.claim}](#{outcome.claim})",
+        outcome.title,
+        outcome.on,
+        f"{first.name}: {first.value:.3g}" + (f" ({_interval(first, 3)})" if _interval(first) else ""),
+        verdict(outcome),
+    )
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def verdict(outcome: Outcome) -> str:
+    """How many of the claim's targets were reached, in words."""
+    reached = [s.status == "holds" for s in outcome.statements if s.target]
+    if not reached:
+        return "reported"
+    if len(set(reached)) == 1:
+        return "holds" if reached[0] else "**fails**"
+    return f"**{reached.count(False)} of {len(reached)} fail**"
+
+
 def _section(outcome: Outcome) -> list[str]:
-    lines = [f"**{outcome.title}.** {outcome.seeds} seeds. {outcome.method}", ""]
+    seeds = f"{outcome.seeds} {'seed' if outcome.seeds == 1 else 'seeds'}"
+    lines = [f"**{outcome.title}.** {outcome.on}; {seeds}. {outcome.method}", ""]
     lines += ["| statement | value | interval | target | |", "|---|---|---|---|---|"]
     lines += [_row(s) for s in outcome.statements]
     if outcome.table:
         names = list(dict.fromkeys(name for row in outcome.table for name in row))
         lines += ["", f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
         lines += [f"| {' | '.join(_cell(row.get(name)) for name in names)} |" for row in outcome.table]
-    return lines + ([""] + [f"- {note}" for note in outcome.notes] if outcome.notes else [])
+    return lines + [""] + [f"- {note}" for note in [*outcome.notes, *footer(outcome)]]
+
+
+def footer(outcome: Outcome) -> list[str]:
+    """What was not run, which files were read, and the command that made the outcome: one note each."""
+    lines = []
+    for one in outcome.not_run:
+        how = "" if one.command is None else f" Where it can be had: `{one.command}`."
+        lines.append(f"Not run here: {one.what}, {one.why}.{how}")
+    if outcome.data:
+        each = ", ".join(f"{name} {digest}" for name, digest in outcome.data.items())
+        lines.append(f"Data (start of SHA-256): {each}.")
+    if outcome.made is not None:
+        versions = ", ".join(f"{name} {version}" for name, version in outcome.made.versions.items())
+        lines.append(f"`{outcome.made.command}`, {outcome.made.seconds:.0f} s; {versions}.")
+    return lines
 
 
 def _row(s: Statement) -> str:
-    interval = "" if s.low is None else f"{s.low:.4g} … {s.high:.4g}, {s.over}"
+    interval = "" if s.low is None else f"{_interval(s)}, {s.over}"
     cells = (s.name.replace("|", "given"), f"{s.value:.4g}", interval, s.target or "", s.status)
     return f"| {' | '.join(cells)} |"
+
+
+def _interval(s: Statement, digits: int = 4) -> str:
+    return "" if s.low is None else f"{s.low:.{digits}g} … {s.high:.{digits}g}"
 
 
 def _cell(value: Any) -> str:

@@ -16,6 +16,7 @@ from radii.data.files import StrPath, atomic_write
 from radii.dynamics.config import Setting
 from radii.dynamics.result import Run
 from radii.errors import printable
+from radii.report.claims import footer
 
 _COLOURS = {"holds": "green", "fails": "red", "reported": "cyan"}
 _MOST_ROWS = 40
@@ -61,7 +62,7 @@ def show_outcome(outcome: Outcome, console: Console) -> None:
     head = f" · {outcome.claim} · {outcome.setting} setting, {outcome.seeds} seeds"
     console.print(Text.assemble(("radii claims", "bold"), head))
     console.print(Text(outcome.title, style="bold"))
-    console.print(Text(outcome.method))
+    console.print(Text(f"On {outcome.on}. {outcome.method}"))
     console.print()
     grid = Table.grid(padding=(0, 2))
     for s in outcome.statements:
@@ -76,7 +77,7 @@ def show_outcome(outcome: Outcome, console: Console) -> None:
             table.add_row(*(_short(value) for value in row.values()))
         console.print()
         console.print(table)
-    for note in outcome.notes:
+    for note in [*outcome.notes, *footer(outcome)]:
         console.print(Text(f"· {note}"))
 
 
