@@ -29,7 +29,7 @@ Metric = Literal["ip", "cosine", "l2"]
 Array = npt.NDArray[np.float32]
 ENGINE, KEYS = "engine.json", "ids.txt"
 GRAPH = "what all documents share misleads a graph; taking their mean from each of them changes no order"
-_BATCH, _ROUNDING = 1000, 1e-3
+_BATCH = 1000
 
 
 @dataclass(frozen=True, eq=False)
