@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -141,7 +142,12 @@ def field_of(
     return Field(question, families, families.get("length"), progress)
 
 
-def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> Attribution:
+def attribute(
+    field: Field,
+    signals: Mapping[str, Floats],
+    norm: Contender,
+    progress: Callable[[int, int], None] | None = None,
+) -> Attribution:
     """Judge every arm and rival, and see what is left of the norm's gain.
 
     Parameters
@@ -152,25 +158,34 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
         Of `proxies`.
     norm : Contender
         The norm's exponent.
+    progress : callable, optional
+        Called with (arms judged, of how many).
     """
     question = field.question
     docs = question.docs
-    arms = [field.exponent(name, name) for name in signals if name in field.curves]
+    tasks: list[Callable[[], Contender]] = [
+        partial(field.exponent, name, name) for name in signals if name in field.curves
+    ]
     if RESIDUAL in field.curves:
-        arms.append(field.exponent(RESIDUAL, RESIDUAL))
+        tasks.append(partial(field.exponent, RESIDUAL, RESIDUAL))
     if field.joint:
-        arms.append(field.together("norm and length", "length"))
+        tasks.append(partial(field.together, "norm and length", "length"))
     if question.banked:
-        arms += [
-            field.exponent(DENSITY, DENSITY),
-            field.exponent(OCCURRENCE, OCCURRENCE),
-            field.penalty(HUB),
-            field.fixed("CSLS", "hubness", {"weight": 0.5}, (HUB, 0.5 * question.reach)),
-            field.fixed(LOCAL, "hubness", {}, (LOCAL, 0.0), offered=True),
-            field.penalty(SOFTMAX),
-            field.dynamic(),
+        tasks += [
+            partial(field.exponent, DENSITY, DENSITY),
+            partial(field.exponent, OCCURRENCE, OCCURRENCE),
+            partial(field.penalty, HUB),
+            partial(field.fixed, "CSLS", "hubness", {"weight": 0.5}, (HUB, 0.5 * question.reach)),
+            partial(field.fixed, LOCAL, "hubness", {}, (LOCAL, 0.0), offered=True),
+            partial(field.penalty, SOFTMAX),
+            field.dynamic,
         ]
-    arms += [field.projected(name) for name in field.projections]
+    tasks += [partial(field.projected, name) for name in field.projections]
+    arms = []
+    for judge in tasks:
+        arms.append(judge())
+        if progress is not None:
+            progress(len(arms), len(tasks))
     proxy = max(
         (arm for arm in arms if arm.build is not None), key=lambda arm: arm.estimate.mean, default=None
     )

@@ -148,7 +148,9 @@ def audit(
         found += [all_judged(queries, steps), enough(steps, needed, min_effect)]
         if len(steps.ids) >= protocol.folds:
             main, *sides = _norm_arms(field)
-            known = attribute(field, signals, main)
+            known = attribute(
+                field, signals, main, None if progress is None else partial(progress, "judging")
+            )
             arms = [_as_arm(arm) for arm in (main, *sides, *known.arms)]
             found += evidence(main, arms, steps, low, high)
             found += attributed(main, known, texts is not None and "length" in signals)
