@@ -213,8 +213,8 @@ def changes_of(field: Field, qrels: Qrels, gamma: float, texts: Texts | None, as
             Change(
                 id=field.ids[row],
                 text=_text(own, field.ids[row], _LONG),
-                at_cosine=float(cosine[row]),
-                at_gamma=float(moved[row]),
+                at_cosine=_clean(cosine[row]),
+                at_gamma=_clean(moved[row]),
                 by_cosine=_ranking(field, qrels, field.ids[row], 0.0, texts),
                 by_gamma=_ranking(field, qrels, field.ids[row], gamma, texts),
             )
@@ -229,6 +229,11 @@ def changes_of(field: Field, qrels: Qrels, gamma: float, texts: Texts | None, as
         gain=shown(order[gain[order] > 0][:QUERIES]),
         lose=shown(order[gain[order] < 0][::-1][:QUERIES]),
     )
+
+
+def _clean(value: float) -> float:
+    """Without the last bits of a running sum, which may leave −1e-17 for 0."""
+    return abs(round(float(value), 12))
 
 
 def compared_exponent(tuned: float, gamma_range: tuple[float, float]) -> float:
