@@ -218,7 +218,7 @@ def linear_probe(
     )
     weight = torch.zeros(seen.shape[1], int(labels.max()) + 1, dtype=torch.float64, requires_grad=True)
     bias = torch.zeros(weight.shape[1], dtype=torch.float64, requires_grad=True)
-    steps = torch.optim.LBFGS([weight, bias], max_iter=200, line_search_fn="strong_wolfe")
+    steps = torch.optim.LBFGS([weight, bias], max_iter=100, line_search_fn="strong_wolfe")
 
     def closure() -> Tensor:
         steps.zero_grad()
