@@ -367,6 +367,12 @@ def list_claims() -> None:
 def run_claim(
     claim: ClaimId,
     full: Annotated[bool, typer.Option("--full", help="The recorded setting: minutes, not seconds.")] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Another encoder, where texts are embedded: a folder or a cached name.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Another collection: a BEIR folder or zip, or an ir_datasets id.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="A .json file to write as well.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the summary.")] = False,
 ) -> None:
@@ -378,7 +384,7 @@ def run_claim(
     from radii.report.simulation import show_outcome
 
     with _progress(claim) as progress:
-        outcome = catalogue.run_claim(claim, full=full, progress=progress)
+        outcome = catalogue.run_claim(claim, full=full, progress=progress, model=model, dataset=dataset)
     text = outcome.model_dump_json(indent=2) + "\n"
     if out is not None:
         with atomic_write(out, mode="w") as file:
