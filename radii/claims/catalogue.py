@@ -30,6 +30,7 @@ CLAIMS = {
     "generality": "radii.claims.generality",
     "hypernyms": "radii.claims.hypernyms",
     "facets": "radii.claims.facets",
+    "across": "radii.claims.across",
     "retrieval": "radii.claims.retrieval",
     "specificity": "radii.claims.specificity",
     "transfer": "radii.claims.transfer",
