@@ -2,6 +2,7 @@
 
 import importlib
 
+import numpy as np
 import pytest
 
 from radii.claims import outcome as results
@@ -25,6 +26,7 @@ REAL = (
     "retrieval",
     "specificity",
     "transfer",
+    "uncertainty",
     "across",
 )
 WORDNET = ("finetuning", "generality", "hypernyms", "across")
@@ -203,6 +205,25 @@ def test_exponents_of_clip_carry_over_between_tasks(outcomes):
         assert outcome.statement(f"γ of {source} on Objects365: gain").value > 0.02
     for row in outcome.table:
         assert row["inner product"] < row["cosine"] - 0.2
+
+
+def test_where_people_and_probes_are_unsure_vectors_are_not_longer(outcomes):
+    fast, full = outcomes("uncertainty"), recorded("uncertainty")
+    assert [s.name for s in fast.statements] == [s.name for s in full.statements]
+    names = [row["trained"] for row in full.table]
+    assert len(names) == 4
+    for outcome in (fast, full):
+
+        def each(what, outcome=outcome):
+            return np.array([outcome.statement(f"{name}: {what}").value for name in names])
+
+        assert each("AUROC of the probe's errors by backbone norm, long first").mean() < 0.5
+        assert (each("AUROC of the probe's errors by greatest probability") > 0.5).all()
+        assert (np.abs(each("Spearman(backbone norm, entropy | class)")) < 0.25).all()
+        # Giving up short vectors first leaves fewer errors, and giving up by probability fewer still.
+        short = each("AURC by backbone norm, short first")
+        assert short.mean() < each("AURC by backbone norm, long first").mean()
+        assert each("AURC by greatest probability").mean() < short.mean()
 
 
 def test_every_model_is_probed_beside_what_the_factor_makes(outcomes):
