@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from radii.claims.material import beyond, copies, defined
 from radii.claims.onnx_text import graph_file, mean_norms
 from radii.claims.outcome import NotRun, Progress, Statement, Tested, reported
 from radii.data.embeddings import Floats
-from radii.data.images import Pictures, read_cifar10
+from radii.data.images import Pictures
 from radii.data.model import PACKAGED, packaged_folder
 from radii.data.tokenizer import read_tokenizer
 from radii.data.wordnet import read_nouns, wordnet_file
@@ -62,7 +62,7 @@ FAST = _Size(
     (12, 4, 4),
     (40, 8, 16),
     400,
-    {name: plan for name, (plan, _) in uncertainty.FAST.plans.items()},
+    {"supervised": uncertainty.FAST.plans["supervised"][0]},
     {"n_items": 60, "dim": 8, "batch": 16, "eta": 0.1, "lam": 0.02, "burn_in": 1500},
     {"n_items": 60, "dim": 8, "batch": 16, "eta": 0.05, "lam": 0.02, "burn_in": 500},
     256,
@@ -96,7 +96,7 @@ class Case:
 def run(full: bool, progress: Progress | None = None) -> Tested:
     """Probe every model; about ten minutes of one core when full. InputError without data or WordNet."""
     size = FULL if full else FAST
-    total = len(POOLINGS) + 2 * len(get_args(Objective)) + 2
+    total = len(POOLINGS) + 2 * len(size.plans) + 2
     statements: list[Statement] = []
     table: list[dict[str, Any]] = []
     norms: dict[str, Floats] = {}
@@ -215,8 +215,8 @@ def _cases(size: _Size) -> Iterator[Case]:
     for pooling in POOLINGS:
         adapter = load_text_encoder(packaged_folder(), pooling)
         yield Case(_text_name(pooling), adapter, pairs, glosses, 0.05, *size.text[1:])
-    pictures = read_cifar10(*uncertainty.image_files()[:2])
-    for kind in get_args(Objective):
+    pictures = uncertainty.read_pictures(*uncertainty.image_files()[:2])
+    for kind in size.plans:
         yield from _images(size, pictures, kind)
     for name, values in (("table", size.table), ("mlp", size.mlp)):
         yield controlled(setting({**_WORLD, "encoder": name, **values}), size.minibatches)

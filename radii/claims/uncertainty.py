@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,7 @@ def run(full: bool, progress: Progress | None = None) -> Tested:
     """Train every network; about ten minutes of one core when full. InputError without the shared data."""
     size = FULL if full else FAST
     files = image_files()
-    pictures = read_cifar10(files[0], files[1])
+    pictures = read_pictures(files[0], files[1])
     entropy = read_cifar10h(shared("cifar10h")).entropy()
     halves = split(pictures.labels, size.images)
     total, done = sum(4 * seeds for _, seeds in size.plans.values()), 0
@@ -269,6 +270,12 @@ def resampled(
 
 def _over(scored: list[list[Scored]]) -> str:
     return f"{sum(len(networks[0].wrong) for networks in scored)} images"
+
+
+@cache
+def read_pictures(images: Path, labels: Path) -> Pictures:
+    """CIFAR-10's test images, decoded once for all claims: they are 30 MB."""
+    return read_cifar10(images, labels)
 
 
 def image_files() -> list[Path]:

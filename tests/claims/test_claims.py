@@ -228,7 +228,7 @@ def test_where_people_and_probes_are_unsure_vectors_are_not_longer(outcomes):
 
 def test_every_model_is_probed_beside_what_the_factor_makes(outcomes):
     fast, full = outcomes("across"), recorded("across")
-    assert [row["model"] for row in fast.table] == [row["model"] for row in full.table]
+    assert {row["model"] for row in fast.table} < {row["model"] for row in full.table}
     for row in (*fast.table, *full.table):
         assert row["scaled"] > 0 < row["factor alone"]
         assert (row["tokens"] is None) == ("MiniLM" not in row["model"])
