@@ -417,7 +417,9 @@ def export(
     ids: DocIds = None,
     query_ids: QueryIds = None,
     arm: Annotated[str | None, typer.Option(help="An arm of the report in place of its advice.")] = None,
-    form: Annotated[Literal["ip", "unit"] | None, typer.Option(help="In place of the engine's own.")] = None,
+    form: Annotated[
+        Literal["ip", "centred", "unit"] | None, typer.Option(help="In place of the engine's own.")
+    ] = None,
     dtype: Annotated[Literal["float32", "float16"], typer.Option(help="Precision to store.")] = "float32",
     restore: Annotated[bool, typer.Option("--restore", help="Get the original vectors back.")] = False,
 ) -> None:

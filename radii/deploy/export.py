@@ -100,7 +100,10 @@ def restore(folder: StrPath) -> Embeddings:
     with np.load(Path(folder) / RESTORE, allow_pickle=False) as undo:
         factor, norms, along = undo["factor"], undo["norms"], undo["along"]
     scale = manifest.largest if manifest.form == "unit" else 1.0
-    vectors = np.asarray(served.vectors[:, : manifest.dim], dtype=np.float64) * (scale * factor)[:, None]
+    vectors = np.asarray(served.vectors[:, : manifest.dim], dtype=np.float64)
+    if manifest.shift is not None:
+        vectors += np.array(manifest.shift)[: manifest.dim]
+    vectors *= (scale * factor)[:, None]
     projection = manifest.projection
     if projection is not None:
         vectors += along @ projection.directions + projection.centre

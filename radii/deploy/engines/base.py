@@ -28,6 +28,7 @@ from radii.errors import InputError
 Metric = Literal["ip", "cosine", "l2"]
 Array = npt.NDArray[np.float32]
 ENGINE, KEYS = "engine.json", "ids.txt"
+GRAPH = "what all documents share misleads a graph; taking their mean from each of them changes no order"
 _BATCH = 1000
 
 

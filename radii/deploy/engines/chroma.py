@@ -7,7 +7,7 @@ from typing import Any
 
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
-from radii.deploy.engines.base import Array, Engine, Hits, Metric, batches
+from radii.deploy.engines.base import GRAPH, Array, Engine, Hits, Metric, batches
 from radii.deploy.sources.chroma import ChromaSource
 
 _COLLECTION = "docs"
@@ -17,8 +17,8 @@ class Chroma(Engine):
     """One collection in a PersistentClient."""
 
     name = "chroma"
-    forms = ("ip", "unit")
-    why = "its graph is of hnswlib's kind, which kept its recall on raw products (benchmarks/graph_recall.py)"
+    forms = ("centred", "ip", "unit")
+    why = GRAPH
     exact = False
     package, extra = "chromadb", "chroma"
     snippet = (

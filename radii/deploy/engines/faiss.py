@@ -11,6 +11,7 @@ import numpy as np
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import (
+    GRAPH,
     Array,
     Engine,
     Hits,
@@ -97,10 +98,8 @@ class FaissHNSW(FaissFlat):
     """IndexHNSWFlat."""
 
     name = "faiss-hnsw"
-    forms = ("ip", "unit")
-    why = (
-        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
-    )
+    forms = ("centred", "ip", "unit")
+    why = GRAPH
     exact = False
 
     def index(self, faiss: Any, served: Embeddings, metric: int) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import (
+    GRAPH,
     Array,
     Engine,
     Hits,
@@ -30,10 +31,8 @@ class Hnswlib(Engine):
     """hnswlib.Index."""
 
     name = "hnswlib"
-    forms = ("ip", "unit")
-    why = (
-        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
-    )
+    forms = ("centred", "ip", "unit")
+    why = GRAPH
     exact = False
     package, extra = "hnswlib", "hnswlib"
     snippet = (

@@ -10,6 +10,7 @@ import numpy as np
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import (
+    GRAPH,
     Array,
     Engine,
     Hits,
@@ -31,10 +32,8 @@ class USearch(Engine):
     """usearch.index.Index."""
 
     name = "usearch"
-    forms = ("ip", "unit")
-    why = (
-        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
-    )
+    forms = ("centred", "ip", "unit")
+    why = GRAPH
     exact = False
     package, extra = "usearch", "usearch"
     snippet = (
