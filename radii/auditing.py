@@ -83,7 +83,7 @@ def audit(
     docs : (n_docs, dim) array or Embeddings
         Un-normalised document vectors. The ids of a bare array are its row numbers as strings.
     queries : (n_queries, dim) array or Embeddings
-    qrels : {query id: {document id: grade}}, or a path, optional
+    qrels : mapping of query ids to mappings of document ids to grades, or a path, optional
         Without judgements the verdict is `unverified` (or `no-signal`).
     texts : Texts, optional
         Texts of the documents, shown beside the extremes. When every document has one, its length and the
@@ -91,7 +91,7 @@ def audit(
     tokenize : callable, optional
         From a text to its tokens, of the model that made the vectors: length is counted in them. Without one,
         in words and marks; see `radii.signals.length.tokens`.
-    signals : {name: (n_docs,) numbers}, optional
+    signals : mapping of names to (n_docs,) numbers, optional
         Other explanations to test, such as position or popularity.
     metric : str
         With a cutoff; see `Metric.parse`.

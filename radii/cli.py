@@ -21,8 +21,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Docs = Annotated[Path, typer.Argument(help="Document vectors: .npy, .npz, .safetensors or .parquet.")]
-Queries = Annotated[Path, typer.Option("--queries", help="Query vectors, in any of the same formats.")]
+Docs = Annotated[
+    str,
+    typer.Argument(help="Document vectors: .npy, .npz, .safetensors, .parquet, or an engine's address."),
+]
+Queries = Annotated[str, typer.Option("--queries", help="Query vectors, in any of the same places.")]
 DocIds = Annotated[Path | None, typer.Option("--ids", help="Document ids, one per line.")]
 QueryIds = Annotated[Path | None, typer.Option("--query-ids", help="Query ids, one per line.")]
 MetricName = Annotated[str, typer.Option("--metric", help="nDCG@k, R@k, P@k, RR@k (MRR), AP@k, Success@k.")]
@@ -81,12 +84,12 @@ def audit(
         readable(qrels)
     known = None if texts is None else read_texts(texts)
     tokenize = None if tokenizer is None else read_tokenizer(tokenizer)
-    vectors = radii.load(docs, ids=ids)
+    vectors = _vectors(docs, ids)
     columns = None if signals is None else read_columns(signals, vectors.ids)
     with stages() as tell:
         report = radii.audit(
             vectors,
-            radii.load(queries, ids=query_ids),
+            _vectors(queries, query_ids),
             qrels,
             texts=known,
             tokenize=tokenize,
@@ -129,7 +132,7 @@ def path(
             f"output format {out.suffix!r}", where=out, fix="end the name in .json or .csv"
         )
     judged, wanted = read_qrels(qrels), Metric.parse(metric)
-    vectors, asked = radii.load(docs, ids=ids), radii.load(queries, ids=query_ids)
+    vectors, asked = _vectors(docs, ids), _vectors(queries, query_ids)
     judged = usable_qrels(vectors, asked, judged, str(qrels), allow_missing, exclude_self)
     with _progress("ranking") as tell:
         found = radii.exponent_path(
@@ -268,6 +271,21 @@ def demo(
     _deliver(report, out, json, quiet, html)
 
 
+def _vectors(where: str, ids: Path | None) -> radii.Embeddings:
+    """Vectors of a file, or of the engine at an address; what is odd about those goes to standard error."""
+    from radii.deploy.address import is_address
+
+    if not is_address(where):
+        return radii.load(where, ids=ids)
+    from radii.deploy.sources import read_address
+
+    with _progress("reading") as progress:
+        reading = read_address(where, ids=ids, progress=progress)
+    for note in reading.notes:
+        typer.echo(f"radii: {note}", err=True)
+    return reading.embeddings
+
+
 def _deliver(report: radii.Report, out: Path, as_json: bool, quiet: bool, html: bool) -> None:
     """Write report.json and, with the extra `report`, report.html; then print as asked."""
     from rich.console import Console
@@ -349,6 +367,12 @@ def list_claims() -> None:
 def run_claim(
     claim: ClaimId,
     full: Annotated[bool, typer.Option("--full", help="The recorded setting: minutes, not seconds.")] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Another encoder, where texts are embedded: a folder or a cached name.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Another collection: a BEIR folder or zip, or an ir_datasets id.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="A .json file to write as well.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the summary.")] = False,
 ) -> None:
@@ -360,7 +384,7 @@ def run_claim(
     from radii.report.simulation import show_outcome
 
     with _progress(claim) as progress:
-        outcome = catalogue.run_claim(claim, full=full, progress=progress)
+        outcome = catalogue.run_claim(claim, full=full, progress=progress, model=model, dataset=dataset)
     text = outcome.model_dump_json(indent=2) + "\n"
     if out is not None:
         with atomic_write(out, mode="w") as file:
@@ -410,13 +434,17 @@ def export(
     report: Annotated[
         Path, typer.Argument(help="report.json of an audit; with --restore, an export's folder.")
     ],
-    docs: Annotated[Path | None, typer.Argument(help="The document vectors that were audited.")] = None,
-    to: Annotated[str, typer.Option(help="Engine: faiss, hnswlib, qdrant, pgvector, ...")] = "faiss",
+    docs: Annotated[
+        str | None, typer.Argument(help="The document vectors that were audited, or their address.")
+    ] = None,
+    to: Annotated[
+        str, typer.Option(help="Engine (faiss, qdrant, ...), or server (see radii recipe).")
+    ] = "faiss",
     out: Annotated[Path, typer.Option(help="A new folder; with --restore, a .npy file.")] = Path(
         "radii-export"
     ),
     queries: Annotated[
-        Path | None, typer.Option(help="The audit's queries, where a method asks them.")
+        str | None, typer.Option(help="The audit's queries, where a method asks them.")
     ] = None,
     texts: Annotated[Path | None, typer.Option(help="Texts of the documents: .jsonl or .tsv.")] = None,
     signals: Annotated[Path | None, typer.Option(help="Columns of numbers per document.")] = None,
@@ -424,7 +452,9 @@ def export(
     ids: DocIds = None,
     query_ids: QueryIds = None,
     arm: Annotated[str | None, typer.Option(help="An arm of the report in place of its advice.")] = None,
-    form: Annotated[Literal["ip", "unit"] | None, typer.Option(help="In place of the engine's own.")] = None,
+    form: Annotated[
+        Literal["ip", "centred", "unit"] | None, typer.Option(help="In place of the engine's own.")
+    ] = None,
     dtype: Annotated[Literal["float32", "float16"], typer.Option(help="Precision to store.")] = "float32",
     restore: Annotated[bool, typer.Option("--restore", help="Get the original vectors back.")] = False,
 ) -> None:
@@ -440,14 +470,14 @@ def export(
         return
     if docs is None:
         raise radii.InputError("no documents", where="DOCS", fix="give the vectors that were audited")
-    vectors = radii.load(docs, ids=ids)
+    vectors = _vectors(docs, ids)
     with _progress("exporting") as progress:
         lines = export_to(
             report,
             vectors,
             out,
             to,
-            queries=None if queries is None else radii.load(queries, ids=query_ids),
+            queries=None if queries is None else _vectors(queries, query_ids),
             texts=None if texts is None else read_texts(texts),
             signals=None if signals is None else read_columns(signals, vectors.ids),
             tokenize=None if tokenizer is None else read_tokenizer(tokenizer),
@@ -457,6 +487,20 @@ def export(
             progress=progress,
         )
     typer.echo("\n".join(lines))
+
+
+@app.command()
+def recipe(
+    folder: Annotated[Path, typer.Argument(help="The export's folder that `radii export` wrote.")],
+    to: Annotated[str, typer.Option(help="Server: elasticsearch, vespa, redis-formula, ...")],
+    k: Annotated[int, typer.Option(help="How many documents to ask for.")] = 10,
+    documents: Annotated[Path | None, typer.Option(help="A file to write all documents to.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what to send to a vector engine that is a server: how to create, load and ask."""
+    from radii.deploy.command import recipe_of
+
+    typer.echo("\n".join(recipe_of(folder, to, k=k, json=json, documents=documents)))
 
 
 @app.command()
@@ -483,6 +527,16 @@ def verify(
         typer.echo(f"likely cause: {found.cause}")
         raise typer.Exit(1)
     typer.echo("the engine returns the exact order")
+
+
+@app.command()
+def findings(
+    code: Annotated[str | None, typer.Argument(help="Such as R404; all of them if none.")] = None,
+) -> None:
+    """Print what the findings of a report mean and what to do about them, as Markdown."""
+    from radii.report.findings import page, section
+
+    typer.echo(page() if code is None else "\n".join(section(code)) + "\n", nl=False)
 
 
 @app.command()

@@ -95,6 +95,9 @@ def test_every_module_of_the_package_has_a_layer():
         ("radii.data.encode", ["torch", "sentence_transformers"]),
         ("radii.dynamics.training", ["torch", "numba", "altair"]),
         ("radii.report.figures", ["torch", "altair", "vl_convert"]),
+        ("radii.integrations.sentence_transformers", ["torch", "sentence_transformers"]),
+        ("radii.integrations.langchain", ["langchain_core"]),
+        ("radii.integrations.llama_index", ["llama_index"]),
     ],
 )
 def test_what_is_heavy_is_imported_when_used(module, heavy):

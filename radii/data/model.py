@@ -84,7 +84,7 @@ def load_model(model: StrPath, device: str | None = None) -> Encoder:
         raise _not_loaded(os.fspath(model), error, missing=not os.path.isdir(source)) from error
     # In float32 whatever the weights are stored as: half precision would add its own noise to the norms.
     loaded.float()
-    return Encoder(os.fspath(model), loaded, _strip_normalize(loaded, os.fspath(model)))
+    return Encoder(os.fspath(model), loaded, strip_normalize(loaded, os.fspath(model)))
 
 
 def packaged_folder() -> str:
@@ -129,7 +129,7 @@ def _not_loaded(name: str, error: Exception, *, missing: bool) -> InputError:
     )
 
 
-def _strip_normalize(model: Any, name: str) -> bool:
+def strip_normalize(model: Any, name: str) -> bool:
     """Take off the Normalize modules at the end; refuse one that stands elsewhere."""
     stripped = False
     while _normalizes(model[-1]):

@@ -17,6 +17,9 @@ from radii.deploy.correction import correction
 from radii.deploy.engines import engine
 from radii.deploy.export import export, restore
 from radii.deploy.forms import Form
+from radii.deploy.manifest import read_manifest
+from radii.deploy.recipes import RECIPES, as_json, form_of, lines, recipe, write_documents
+from radii.deploy.recipes.base import check_formula
 from radii.errors import InputError, shown
 from radii.result import Report
 
@@ -74,24 +77,30 @@ def export_to(
     engine's package, before anything is written.
     """
     method, parameters, exclude_self = advice(report, arm)
-    chosen = engine(to)
-    chosen.library()
-    taken = form or chosen.forms[0]
-    if taken not in chosen.forms:
+    chosen = None if to in RECIPES else engine(to)
+    forms = (form_of(to),) if chosen is None else chosen.forms
+    if chosen is not None:
+        chosen.library()
+    taken = form or forms[0]
+    if taken not in forms:
         raise InputError(
             f"the {taken} form",
             where=to,
-            cause=chosen.why,
-            fix=f"leave --form out, or take {chosen.forms[0]}",
+            cause=None if chosen is None else chosen.why,
+            fix=f"leave --form out, or take {forms[0]}",
         )
     known = proxies(docs, texts, signals or {}, tokenize)
     change = correction(method, parameters, docs, queries=queries, signals=known, exclude_self=exclude_self)
+    check_formula(method, change.projection is not None, to)
     folder, location = Path(out) / EXPORT, Path(out) / LOCATION
     manifest = export(docs, change, folder, form=taken, dtype=dtype, progress=progress)
-    chosen.write(folder, location)
     told = "".join(f", {name} {value:+.4g}" for name, value in manifest.parameters.items())
+    said = f"{method}{told}: {manifest.n_docs:,} docs, {manifest.dim} → {manifest.served_dim} dims, {dtype}"
+    if chosen is None:
+        return [said, f"export {folder}", "", f"radii recipe {folder} --to {to}"]
+    chosen.write(folder, location)
     return [
-        f"{method}{told}: {manifest.n_docs:,} docs, {manifest.dim} → {manifest.served_dim} dims, {dtype}",
+        said,
         f"form {taken}: {chosen.why}",
         f"export {folder}",
         f"engine {location}",
@@ -102,6 +111,22 @@ def export_to(
         "",
         f"radii verify {location} --against {folder}",
     ]
+
+
+def recipe_of(
+    folder: StrPath, to: str, *, k: int = 10, json: bool = False, documents: StrPath | None = None
+) -> list[str]:
+    """What to send to a server for the export in `folder`; a file named `documents` gets all of them.
+
+    Raises InputError as `read_manifest`, `recipe` and `Recipe.documents`.
+    """
+    manifest = read_manifest(folder)
+    made = recipe(to, manifest, k)
+    told = [as_json(made)] if json else lines(made)
+    if documents is not None:
+        write_documents(made, folder, documents)
+        told += [] if json else [f"{manifest.n_docs:,} documents in {documents}"]
+    return told
 
 
 def restore_to(folder: StrPath, out: StrPath) -> Embeddings:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath, atomic_write, numbered_lines
 from radii.deploy.correction import Correction
 from radii.deploy.forms import Form, Served
-from radii.deploy.manifest import FILE, Manifest, read_manifest
+from radii.deploy.manifest import FILE, Checksum, Manifest, read_manifest
 from radii.errors import InputError
 
 VECTORS, IDS, RESTORE = "vectors.npy", "vectors.ids.txt", "restore.npz"
@@ -36,29 +36,34 @@ def export(
 
     Raises InputError when the folder cannot be written, or half precision cannot hold a vector.
     """
-    folder, served = Path(out), Served(docs, correction, form)
+    folder, served, checksum = Path(out), Served(docs, correction, form), Checksum()
     (folder / FILE).unlink(missing_ok=True)
-    digest = hashlib.sha256()
-    with atomic_write(folder / VECTORS) as file:
+    # A block is written while the next one is made.
+    with atomic_write(folder / VECTORS) as file, ThreadPoolExecutor(1) as beside:
         header = {"descr": np.dtype(dtype).newbyteorder("<").str, "fortran_order": False}
         np.lib.format.write_array_header_2_0(file, {**header, "shape": (len(docs), served.dim)})
+        written: Future[int] | None = None
         for rows, block in served.blocks(dtype):
-            if dtype == "float16" and not np.isfinite(block).all():
+            if dtype == "float16" and (block.view(np.uint16) & 0x7FFF).max() >= 0x7C00:  # infinite
                 raise InputError(
                     f"vectors longer than half precision holds, up to {served.largest:.3g}",
                     where=folder / VECTORS,
                     fix="export float32, or the unit form",
                 )
-            data = np.ascontiguousarray(block).view(np.uint8).data
-            digest.update(data)
-            file.write(data)
+            data = checksum.add(block)
+            if written is not None:
+                written.result()
+            written = beside.submit(file.write, data)
             if progress is not None:
                 progress(rows.stop, len(docs))
+        if written is not None:
+            written.result()
     with atomic_write(folder / IDS, mode="w") as text:
-        text.writelines(f"{name}\n" for name in docs.ids)
+        for at in range(0, len(docs), 8192):
+            text.write("\n".join(docs.ids[at : at + 8192]) + "\n")
     with atomic_write(folder / RESTORE) as file:
         np.savez(file, **_undo(served))  # type: ignore[arg-type]
-    manifest = Manifest.of(served, dtype, digest.hexdigest())
+    manifest = Manifest.of(served, dtype, checksum.digest)
     with atomic_write(folder / FILE, mode="w") as text:
         text.write(manifest.model_dump_json(indent=1) + "\n")
     return manifest
@@ -73,10 +78,10 @@ def exported(folder: StrPath) -> tuple[Embeddings, Manifest]:
     path = Path(folder) / VECTORS
     ids = [line for _, line in numbered_lines(Path(folder) / IDS)]
     vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-    digest = hashlib.sha256()
-    for at in range(0, len(vectors), 8192):
-        digest.update(np.ascontiguousarray(vectors[at : at + 8192]).view(np.uint8).data)
-    if digest.hexdigest() != manifest.checksum:
+    checksum = Checksum(manifest.checksum)
+    for at in range(0, len(vectors), 1024):
+        checksum.add(vectors[at : at + 1024])
+    if checksum.digest != manifest.checksum:
         raise InputError(
             "not the vectors that the manifest speaks of",
             where=path,
@@ -95,7 +100,10 @@ def restore(folder: StrPath) -> Embeddings:
     with np.load(Path(folder) / RESTORE, allow_pickle=False) as undo:
         factor, norms, along = undo["factor"], undo["norms"], undo["along"]
     scale = manifest.largest if manifest.form == "unit" else 1.0
-    vectors = np.asarray(served.vectors[:, : manifest.dim], dtype=np.float64) * (scale * factor)[:, None]
+    vectors = np.asarray(served.vectors[:, : manifest.dim], dtype=np.float64)
+    if manifest.shift is not None:
+        vectors += np.array(manifest.shift)[: manifest.dim]
+    vectors *= (scale * factor)[:, None]
     projection = manifest.projection
     if projection is not None:
         vectors += along @ projection.directions + projection.centre

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -107,6 +108,144 @@ def test_another_file_than_a_report_is_refused(folder, run, tmp_path):
     code, _, err = run("export", tmp_path / "r.json", folder / "docs.npy", "--out", tmp_path / "at")
     assert code == 2
     assert "report.json" in err
+
+
+# recipe: what to send to a server --------------------------------------------------------------------------
+
+
+def test_a_report_becomes_a_request_body(folder, run, tmp_path):
+    given = ["export", folder / "report.json", folder / "docs.npy", "--queries", folder / "queries.npy"]
+    code, out, _ = run(*given, "--to", "elasticsearch", "--out", tmp_path / "at")
+    assert code == 0
+    assert not (tmp_path / "at" / "engine").exists()
+    words = out.splitlines()[-1].split()
+    assert words[:2] == ["radii", "recipe"]
+    code, out, _ = run(*words[1:], "--k", 3, "--json", "--documents", tmp_path / "bulk.ndjson")
+    told = json.loads(out)
+    served, _ = exported(tmp_path / "at" / "export")
+    assert told["create"]["body"]["mappings"]["properties"]["vector"]["dims"] == served.dim
+    assert (told["search"]["to"], told["search"]["body"]["size"]) == ("POST /docs/_search", 3)
+    lines = [json.loads(line) for line in (tmp_path / "bulk.ndjson").read_text().splitlines()]
+    assert [line["index"]["_id"] for line in lines[::2]] == list(served.ids)
+    np.testing.assert_array_equal([line["vector"] for line in lines[1::2]], served.vectors)
+
+
+def test_documents_for_redis_are_its_protocol(folder, run, tmp_path):
+    given = ["export", folder / "report.json", folder / "docs.npy", "--out", tmp_path / "at"]
+    assert run(*given, "--to", "redis-formula", "--arm", "norm exponent")[0] == 0
+    recipe = ["recipe", tmp_path / "at" / "export", "--to", "redis-formula"]
+    code, out, _ = run(*recipe, "--documents", tmp_path / "bulk")
+    assert code == 0
+    assert "redis-cli --pipe < FILE" in out
+    data, at, commands = (tmp_path / "bulk").read_bytes(), 0, []
+
+    def counted(mark):
+        nonlocal at
+        end = data.index(b"\r\n", at)
+        number, at = int(data[at + 1 : end]), end + 2
+        assert data[at - 3 - len(str(number)) : at - 2] == mark + str(number).encode()
+        return number
+
+    while at < len(data):
+        words = []
+        for _ in range(counted(b"*")):
+            size = counted(b"$")
+            words.append(data[at : at + size])
+            at += size + 2
+        commands.append(words)
+    docs = radii.load(folder / "docs.npy")
+    assert [words[:2] for words in commands] == [[b"HSET", f"doc:{name}".encode()] for name in docs.ids]
+    norms = [float(dict(zip(words[2::2], words[3::2], strict=True))[b"norm"]) for words in commands]
+    np.testing.assert_allclose(norms, docs.norms)
+
+
+@pytest.mark.parametrize(
+    ("more", "fragment"),
+    [
+        (["--to", "elastic"], "elasticsearch-formula"),
+        (["--to", "mongodb"], "the ip form"),
+        (["--to", "vespa", "--k", "500"], "k = 500"),
+    ],
+)
+def test_what_a_server_cannot_serve_is_one_line(folder, run, tmp_path, more, fragment):
+    given = ["export", folder / "report.json", folder / "docs.npy", "--out", tmp_path / "at"]
+    run(*given, "--to", "redis", "--arm", "norm exponent")
+    code, out, err = run("recipe", tmp_path / "at" / "export", *more)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert fragment in err
+
+
+def test_a_formula_that_cannot_serve_leaves_no_export(folder, run, tmp_path):
+    given = ["export", folder / "report.json", folder / "docs.npy", "--out", tmp_path / "at"]
+    code, out, err = run(*given, "--arm", "mean-centring", "--to", "vespa-formula")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "moves the vectors" in err
+    assert not (tmp_path / "at").exists()
+
+
+# Addresses of engines in place of files -------------------------------------------------------------------
+
+
+def test_an_engine_is_audited_like_a_file(corpus, run, tmp_path, monkeypatch):
+    from tests.deploy.sources.filled import faiss, hnswlib
+
+    docs, queries, qrels = corpus
+    places = {}
+    for name, given, fill in (("docs", docs, faiss), ("queries", queries, hnswlib)):
+        vectors = np.asarray(given.vectors, dtype=np.float32)
+        np.save(tmp_path / f"{name}.npy", vectors)
+        (tmp_path / f"{name}.ids.txt").write_text("".join(f"{i}\n" for i in given.ids))
+        (tmp_path / name).mkdir()
+        places[name] = fill(tmp_path / name, given.ids, vectors, "ip")
+    judged = "".join(f"{q} 0 {d} {g}\n" for q, grades in qrels.items() for d, g in grades.items())
+    (tmp_path / "qrels.txt").write_text(judged)
+    monkeypatch.chdir(tmp_path)
+
+    def audit(docs, queries):
+        given = [docs, "--queries", queries, "--qrels", "qrels.txt", "--metric", "RR@10", "--json"]
+        code, out, err = run("audit", *given)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    here, there = audit("docs.npy", "queries.npy"), audit(places["docs"], places["queries"])
+    assert (there["data"]["docs"], there["data"]["queries"]) == (places["docs"], places["queries"])
+    for report in (here, there):
+        report.pop("provenance")
+        report.pop("data")
+    assert here == there
+    assert len(list((tmp_path / "radii-cache").iterdir())) == 2
+
+    given = ["--queries", places["queries"], "--qrels", "qrels.txt"]
+    code, out, err = run("path", places["docs"], *given)
+    assert (code, run("path", "docs.npy", "--queries", "queries.npy", *given[2:])[1]) == (0, out)
+    assert err.count("as read on") == 2
+    given = ["--out", "at", "--queries", places["queries"]]
+    assert run("export", "radii-report/report.json", places["docs"], *given)[0] == 0
+    assert exported("at/export")[1].source == places["docs"]
+    code, _, err = run("audit", "at/engine", "--queries", "queries.npy")
+    assert "radii export --restore" in err
+
+
+def test_lengths_that_an_engine_threw_away_are_said_before_the_report(corpus, run, tmp_path, monkeypatch):
+    pytest.importorskip("qdrant_edge")
+    from tests.deploy.sources.filled import qdrant_edge
+
+    docs, queries, _ = corpus
+    address = qdrant_edge(tmp_path, docs.ids, np.asarray(docs.vectors, dtype=np.float32), "cosine")
+    np.save(tmp_path / "queries.npy", queries.vectors)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("audit", address, "--queries", "queries.npy")
+    assert (code, err.count("\n")) == (0, 1)
+    assert "the engine threw the norms away" in err
+    assert "no-signal" in out
+
+
+def test_an_address_that_names_nothing_is_one_line(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "queries.npy", np.eye(3))
+    code, out, err = run("audit", "faiss:nowhere.index", "--queries", "queries.npy")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "nowhere.index" in err
 
 
 # verify: one planted fault each ---------------------------------------------------------------------------

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import xxhash
 from scipy.special import logsumexp
 
 import radii
 from radii.data.embeddings import Embeddings
+from radii.data.files import atomic_write
 from radii.deploy.correction import correction
 from radii.deploy.export import export, exported, restore
+from radii.deploy.kernels import scale_to_half
 from radii.deploy.manifest import read_manifest
 from radii.evidence.rivals import PROJECTIONS
 from tests.planted import unit
@@ -65,7 +70,7 @@ def own(name):
     return correction(name, ARMS[name][0], DOCS, queries=QUERIES, signals={"length": LENGTH})
 
 
-@pytest.mark.parametrize("form", ["ip", "unit"])
+@pytest.mark.parametrize("form", ["ip", "centred", "unit"])
 @pytest.mark.parametrize("name", ARMS)
 def test_served_vectors_rank_as_the_arm_is_defined(name, form, tmp_path):
     if name == "local density":
@@ -76,17 +81,17 @@ def test_served_vectors_rank_as_the_arm_is_defined(name, form, tmp_path):
     assert served.ids == list(DOCS.ids)
     queries = manifest.queries(QUERIES)
     scores = ARMS[name][1]()
-    products = {"ip": [queries @ served.vectors.T]}
+    products = [queries @ served.vectors.T]
     if form == "unit":
         np.testing.assert_allclose(np.linalg.norm(served.vectors, axis=1), 1.0, atol=1e-6)
         away = np.linalg.norm(queries[:, None].astype(float) - served.vectors[None], axis=2)
-        products["unit"] = [queries @ served.vectors.T, -away]
-    for product in products[form]:
+        products.append(-away)
+    for product in products:
         best = np.take_along_axis(scores, np.argsort(-product, axis=1), axis=1)
         np.testing.assert_allclose(best, -np.sort(-scores, axis=1), atol=2e-5 * np.abs(scores).max())
 
 
-@pytest.mark.parametrize("form", ["ip", "unit"])
+@pytest.mark.parametrize("form", ["ip", "centred", "unit"])
 @pytest.mark.parametrize("name", ARMS)
 def test_the_original_vectors_come_back(name, form, tmp_path):
     export(DOCS, own(name), tmp_path, form=form)
@@ -104,6 +109,30 @@ def test_half_precision(tmp_path):
     assert (served.vectors.dtype, manifest.dtype) == (np.float16, "float16")
     expected = unit(DOCS.vectors.astype(float)) * DOCS.norms[:, None] ** -0.4
     np.testing.assert_allclose(served.vectors, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_half_precision_rounds_as_numpy_does():
+    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+    ties = (halves[1:] + halves[:-1]) / 2  # exact in float32
+    edges = np.array([65504, 65519.996, 65520, 65536, 1e30, np.inf, 0, 1e-30], dtype=np.float32)
+    any_bits = np.random.default_rng(0).integers(0, 2**32, size=100_000, dtype=np.uint32).view(np.float32)
+    for values in (halves, ties, np.nextafter(ties, np.inf), np.nextafter(ties, -np.inf), edges, any_bits):
+        given = np.stack([values, -values])
+        bits = np.empty(given.shape, dtype=np.uint16)
+        scale_to_half(given, np.ones(2, np.float32), np.zeros(given.shape[1], np.float32), bits)
+        with np.errstate(over="ignore", under="ignore"):
+            expected = given.astype(np.float16)
+        np.testing.assert_array_equal(bits.view(np.float16), expected)
+        signed = ~np.isnan(expected)
+        np.testing.assert_array_equal(bits[signed], expected.view(np.uint16)[signed])  # −0 is not 0
+
+
+def test_half_precision_is_scaled_before_it_is_rounded():
+    rows, factor, shift = (np.random.default_rng(1).normal(size=s).astype(np.float32) for s in ((5, 7), 5, 7))
+    bits = np.empty(rows.shape, dtype=np.uint16)
+    scale_to_half(rows, factor, shift, bits)
+    expected = (rows * factor[:, None] - shift).astype(np.float16)
+    np.testing.assert_array_equal(bits.view(np.float16), expected)
 
 
 def test_vectors_too_long_for_half_precision(tmp_path, refused):
@@ -142,6 +171,65 @@ def test_vectors_of_another_export_are_refused(tmp_path, refused):
     export(DOCS, own("length"), other)
     (other / "vectors.npy").rename(tmp_path / "vectors.npy")
     refused(lambda: exported(tmp_path), "vectors.npy", "manifest")
+
+
+def test_many_blocks_are_written_in_order(tmp_path, monkeypatch):
+    monkeypatch.setattr("radii.deploy.forms._BLOCK_BYTES", 200)  # seven rows
+    seen = []
+    export(DOCS, own("hub penalty"), tmp_path, progress=lambda done, all_: seen.append((done, all_)))
+    assert seen == [(min(at, 80), 80) for at in range(7, 85, 7)]
+    penalty = own("hub penalty").penalty
+    served, _ = exported(tmp_path)
+    np.testing.assert_allclose(served.vectors[:, :-1], unit(DOCS.vectors.astype(float)), atol=1e-6)
+    np.testing.assert_allclose(served.vectors[:, -1], -penalty, atol=1e-6)
+
+
+@pytest.mark.parametrize("place", ["vectors.npy", "vectors.ids.txt"])
+def test_a_folder_that_cannot_be_written_is_one_error(place, tmp_path, refused):
+    (tmp_path / place).mkdir()
+    refused(lambda: export(DOCS, own("cosine"), tmp_path), place, "a folder")
+    assert not (tmp_path / "manifest.json").exists()
+
+
+def test_a_full_disk_is_seen_by_the_caller(tmp_path, refused):
+    """The thread that writes fails, not the one that was called."""
+
+    class Full:
+        def write(self, data):
+            raise OSError(28, "No space left on device")
+
+    @contextmanager
+    def full(path, *, mode="wb"):
+        with atomic_write(path, mode=mode) as file:
+            yield Full() if str(path).endswith("vectors.npy") else file
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("radii.deploy.export.atomic_write", full)
+        patch.setattr("numpy.lib.format.write_array_header_2_0", lambda file, header: None)
+        refused(lambda: export(DOCS, own("cosine"), tmp_path), "vectors.npy", "No space left")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_damage_is_seen(tmp_path, refused):
+    export(DOCS, own("cosine"), tmp_path)
+    data = bytearray((tmp_path / "vectors.npy").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "vectors.npy").write_bytes(data)
+    refused(lambda: exported(tmp_path), "not the vectors")
+
+
+def test_the_checksum_names_its_algorithm_and_older_ones_are_read(tmp_path, refused):
+    manifest = export(DOCS, own("cosine"), tmp_path)
+    body = manifest.model_dump(mode="json")
+    data = np.load(tmp_path / "vectors.npy").tobytes()
+    assert manifest.checksum == "xxh3_128:" + xxhash.xxh3_128_hexdigest(data)
+    for older in (hashlib.sha256(data).hexdigest(), "sha256:" + hashlib.sha256(data).hexdigest()):
+        (tmp_path / "manifest.json").write_text(json.dumps(body | {"checksum": older}))
+        assert exported(tmp_path)[1].checksum == older
+    (tmp_path / "manifest.json").write_text(json.dumps(body | {"checksum": "0" * 64}))
+    refused(lambda: exported(tmp_path), "not the vectors")
+    (tmp_path / "manifest.json").write_text(json.dumps(body | {"checksum": "md7:00"}))
+    refused(lambda: exported(tmp_path), "'md7'", "upgrade radii")
 
 
 def test_a_folder_that_is_no_export(tmp_path, refused):

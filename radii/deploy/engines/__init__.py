@@ -14,6 +14,7 @@ from radii.deploy.engines.lancedb import LanceDB
 from radii.deploy.engines.milvus import Milvus
 from radii.deploy.engines.pgvector import Pgvector
 from radii.deploy.engines.qdrant import Qdrant
+from radii.deploy.engines.qdrant_edge import QdrantEdge
 from radii.deploy.engines.sqlite_vec import SqliteVec
 from radii.deploy.engines.usearch import USearch
 from radii.errors import InputError
@@ -31,6 +32,7 @@ ENGINES: dict[str, Engine] = {
         LanceDB(),
         Chroma(),
         Qdrant(),
+        QdrantEdge(),
         SqliteVec(),
         Pgvector(),
         Milvus(),

@@ -10,6 +10,7 @@ import numpy as np
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import (
+    GRAPH,
     Array,
     Engine,
     Hits,
@@ -20,6 +21,7 @@ from radii.deploy.engines.base import (
     write_keys,
 )
 from radii.deploy.manifest import read_manifest
+from radii.deploy.sources.hnswlib import HnswlibSource
 
 _FILE = "index.hnswlib"
 _LINKS, _EF = 32, 128
@@ -29,10 +31,8 @@ class Hnswlib(Engine):
     """hnswlib.Index."""
 
     name = "hnswlib"
-    forms = ("ip", "unit")
-    why = (
-        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
-    )
+    forms = ("centred", "ip", "unit")
+    why = GRAPH
     exact = False
     package, extra = "hnswlib", "hnswlib"
     snippet = (
@@ -59,10 +59,9 @@ class Hnswlib(Engine):
         rows, away = index.knn_query(queries, k=k)
         return hits_of_rows(read_keys(location), rows, 1.0 - away)
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        index = self.opened(location)
-        return read_keys(location), np.asarray(index.get_items(range(index.get_current_count())))
+    def source(self, location: StrPath) -> HnswlibSource:
+        """As `Engine.source`."""
+        return HnswlibSource(Path(location) / _FILE)
 
     def opened(self, location: StrPath) -> Any:
         """The index; its file does not say how many columns it has, the manifest does."""

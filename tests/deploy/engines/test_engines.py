@@ -133,7 +133,7 @@ def test_the_snippet_runs_as_it_stands(name, tmp_path):
         names["client"].close()
 
 
-@pytest.mark.parametrize("name", ["hnswlib"])
+@pytest.mark.parametrize("name", ["hnswlib", "qdrant-edge"])
 def test_an_engine_that_normalises_is_seen(name, tmp_path):
     one = usable(name)
     export(CORPUS, NORM, tmp_path / "export", form="ip")

@@ -1,0 +1,1 @@
+"""An export's transforms where texts are embedded: sentence-transformers, LangChain, LlamaIndex."""
