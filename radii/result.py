@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 SCHEMA_VERSION = "1.0"
+TOKENS, WORDS = "tokens", "words and marks"  # what text length is counted in
 
 Status = Literal["holds", "fails", "not applicable", "skipped"]
 Label = Literal["keep-cosine", "discount", "amplify", "proxy", "unverified", "no-signal"]
