@@ -87,7 +87,9 @@ class Manifest(BaseModel):
     penalised: bool = Field(description="Whether one dimension carries a penalty.")
     centre: list[float] | None = Field(description="Subtracted from unit vectors; none when not projected.")
     directions: list[list[float]] = Field(description="Removed from unit vectors, after the centre.")
-    shift: list[float] | None = Field(None, description="c of the centred form: taken from every document.")
+    shift: list[float] | None = Field(
+        default=None, description="c of the centred form: taken from every document."
+    )
     checksum: str = Field(description="Of the exported vectors, row by row as stored: see `Checksum`.")
     transform: str = Field(description="SHA-256 of all that changes a query: equal means interchangeable.")
     radii_version: str

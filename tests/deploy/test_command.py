@@ -228,6 +228,71 @@ def test_a_formula_that_cannot_serve_leaves_no_export(folder, run, tmp_path):
     assert not (tmp_path / "at").exists()
 
 
+# Addresses of engines in place of files -------------------------------------------------------------------
+
+
+def test_an_engine_is_audited_like_a_file(corpus, run, tmp_path, monkeypatch):
+    from tests.deploy.sources.filled import faiss, hnswlib
+
+    docs, queries, qrels = corpus
+    places = {}
+    for name, given, fill in (("docs", docs, faiss), ("queries", queries, hnswlib)):
+        vectors = np.asarray(given.vectors, dtype=np.float32)
+        np.save(tmp_path / f"{name}.npy", vectors)
+        (tmp_path / f"{name}.ids.txt").write_text("".join(f"{i}\n" for i in given.ids))
+        (tmp_path / name).mkdir()
+        places[name] = fill(tmp_path / name, given.ids, vectors, "ip")
+    judged = "".join(f"{q} 0 {d} {g}\n" for q, grades in qrels.items() for d, g in grades.items())
+    (tmp_path / "qrels.txt").write_text(judged)
+    monkeypatch.chdir(tmp_path)
+
+    def audit(docs, queries):
+        given = [docs, "--queries", queries, "--qrels", "qrels.txt", "--metric", "RR@10", "--json"]
+        code, out, err = run("audit", *given)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    here, there = audit("docs.npy", "queries.npy"), audit(places["docs"], places["queries"])
+    assert (there["data"]["docs"], there["data"]["queries"]) == (places["docs"], places["queries"])
+    for report in (here, there):
+        report.pop("provenance")
+        report.pop("data")
+    assert here == there
+    assert len(list((tmp_path / "radii-cache").iterdir())) == 2
+
+    given = ["--queries", places["queries"], "--qrels", "qrels.txt"]
+    code, out, err = run("path", places["docs"], *given)
+    assert (code, run("path", "docs.npy", "--queries", "queries.npy", *given[2:])[1]) == (0, out)
+    assert err.count("as read on") == 2
+    given = ["--out", "at", "--queries", places["queries"]]
+    assert run("export", "radii-report/report.json", places["docs"], *given)[0] == 0
+    assert exported("at/export")[1].source == places["docs"]
+    code, _, err = run("audit", "at/engine", "--queries", "queries.npy")
+    assert "radii export --restore" in err
+
+
+def test_lengths_that_an_engine_threw_away_are_said_before_the_report(corpus, run, tmp_path, monkeypatch):
+    pytest.importorskip("qdrant_edge")
+    from tests.deploy.sources.filled import qdrant_edge
+
+    docs, queries, _ = corpus
+    address = qdrant_edge(tmp_path, docs.ids, np.asarray(docs.vectors, dtype=np.float32), "cosine")
+    np.save(tmp_path / "queries.npy", queries.vectors)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("audit", address, "--queries", "queries.npy")
+    assert (code, err.count("\n")) == (0, 1)
+    assert "the engine threw the norms away" in err
+    assert "no-signal" in out
+
+
+def test_an_address_that_names_nothing_is_one_line(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "queries.npy", np.eye(3))
+    code, out, err = run("audit", "faiss:nowhere.index", "--queries", "queries.npy")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "nowhere.index" in err
+
+
 # verify: one planted fault each ---------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from radii.deploy.engines.base import (
     write_keys,
 )
 from radii.deploy.forms import Form
+from radii.deploy.sources.faiss import FaissSource
 from radii.errors import InputError
 
 _FILE = "index.faiss"
@@ -66,12 +67,9 @@ class FaissFlat(Engine):
             scores = 1.0 - scores / 2.0
         return hits_of_rows(read_keys(location), rows, scores)
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        index = self.opened(location)
-        if hasattr(index, "make_direct_map"):
-            index.make_direct_map()
-        return read_keys(location), index.reconstruct_n(0, index.ntotal)
+    def source(self, location: StrPath) -> FaissSource:
+        """As `Engine.source`."""
+        return FaissSource(Path(location) / _FILE)
 
     def opened(self, location: StrPath) -> Any:
         """The index."""

@@ -22,6 +22,7 @@ from radii.deploy.engines.base import (
     write_keys,
 )
 from radii.deploy.manifest import read_manifest
+from radii.deploy.sources.hnswlib import HnswlibSource
 
 _FILE = "index.hnswlib"
 _LINKS, _EF = 32, 128
@@ -62,10 +63,9 @@ class Hnswlib(Engine):
             rows, away = _one_by_one(index, queries, k)
         return hits_of_rows(read_keys(location), rows, 1.0 - away)
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        index = self.opened(location)
-        return read_keys(location), np.asarray(index.get_items(range(index.get_current_count())))
+    def source(self, location: StrPath) -> HnswlibSource:
+        """As `Engine.source`."""
+        return HnswlibSource(Path(location) / _FILE)
 
     def opened(self, location: StrPath) -> Any:
         """The index; its file does not say how many columns it has, the manifest does."""

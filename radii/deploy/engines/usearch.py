@@ -20,6 +20,7 @@ from radii.deploy.engines.base import (
     read_keys,
     write_keys,
 )
+from radii.deploy.sources.usearch import USearchSource
 from radii.errors import InputError
 
 _FILE = "index.usearch"
@@ -63,10 +64,9 @@ class USearch(Engine):
         keys, away = np.atleast_2d(found.keys), np.atleast_2d(found.distances)
         return hits_of_rows(read_keys(location), keys, 1.0 - away)
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        index, ids = self.opened(location), read_keys(location)
-        return ids, np.asarray(index.get(np.arange(len(ids), dtype=np.uint64)))
+    def source(self, location: StrPath) -> USearchSource:
+        """As `Engine.source`."""
+        return USearchSource(Path(location) / _FILE)
 
     def opened(self, location: StrPath) -> Any:
         """The index, in memory."""
