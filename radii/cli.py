@@ -350,7 +350,7 @@ def simulate(
 
 claims = typer.Typer(help="Claims about norms, each tested by its own experiment.", no_args_is_help=True)
 app.add_typer(claims, name="claims")
-ClaimsForm = Literal["markdown", "json"]
+ClaimsForm = Literal["markdown", "json", "html"]
 ClaimId = Annotated[str, typer.Argument(metavar="ID", help="As `radii claims list` names it.")]
 
 
@@ -402,7 +402,7 @@ def claims_table(
     """Print every recorded result: one row per claim, then everything behind it."""
     from radii.report import claims as render
 
-    makers = {"markdown": render.as_markdown, "json": render.as_json}
+    makers = {"markdown": render.as_markdown, "json": render.as_json, "html": render.as_html}
     typer.echo(makers[form](), nl=False)
 
 
