@@ -13,6 +13,7 @@ from radii.attribution import proxies
 from radii.data.embeddings import Embeddings, Floats
 from radii.data.files import StrPath, atomic_write, open_text
 from radii.data.texts import Texts
+from radii.data.vectors import ids_path, write_ids
 from radii.deploy.correction import correction
 from radii.deploy.engines import engine
 from radii.deploy.export import export, restore
@@ -137,6 +138,5 @@ def restore_to(folder: StrPath, out: StrPath) -> Embeddings:
     back = restore(folder)
     with atomic_write(target) as file:
         np.save(file, back.vectors)
-    with atomic_write(target.with_suffix(".ids.txt"), mode="w") as text:
-        text.writelines(f"{name}\n" for name in back.ids)
+    write_ids(ids_path(target), back.ids)
     return back

@@ -103,6 +103,7 @@ def find_candidates(
     """
     from radii.ranking.exhaustive import exhaustive
 
+    docs, queries = docs.moderate(), queries.moderate()
     if sizes is None and len(docs) * len(queries) <= _SMALL:
         nothing = np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0)
         streamed = [nothing] * len(families)
@@ -113,6 +114,8 @@ def find_candidates(
     some = [Candidates(*parts) for parts in streamed]
     left = [np.flatnonzero(np.diff(one.offsets) == 0) for one in some]
     filled = exhaustive(docs, queries, left, families, k, gamma_range, excluded)
+    docs.unchanged()
+    queries.unchanged()
     return [_with(*parts) for parts in zip(some, left, filled, strict=True)]
 
 
