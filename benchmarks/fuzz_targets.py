@@ -28,6 +28,7 @@ from radii.deploy.export import export, restore
 from radii.deploy.manifest import read_manifest
 from radii.dynamics.config import read_settings
 from radii.probing.report import read_report as read_probe
+from radii.report.reading import read_report
 from radii.signals.columns import read_columns
 
 MATRIX = np.arange(1, 25, dtype=np.float32).reshape(6, 4)
@@ -266,6 +267,12 @@ def targets(folder: Path) -> dict[str, Target]:
         "export's vectors": exported("vectors.npy"),
         "export's ids": exported("vectors.ids.txt"),
         "export's undo": exported("restore.npz"),
+        "report": Target(
+            "report.json",
+            [(Path(__file__).parents[1] / "tests" / "report" / "reports" / "1.0.json").read_bytes()],
+            read_report,
+            grown=grow.json_file,
+        ),
         "probe": Target(
             "probe.json",
             [b'{"schema_version": "1.0", "setup": {}}'],

@@ -179,7 +179,9 @@ def agrees(field: Field, qrels: Qrels, gammas: set[float]) -> Finding:
     steps, docs = field.steps, field.question.docs
     largest = max(grade for q in steps.ids for grade in qrels[q].values())
     if largest > _MOST_GRADES:
-        return finding("R204", "not applicable", f"grades up to {largest:,} are more than trec_eval can count through")
+        return finding(
+            "R204", "not applicable", f"grades up to {largest:,} are more than trec_eval can count through"
+        )
     judgements = [ir_measures.Qrel(q, d, g) for q in steps.ids for d, g in qrels[q].items()]
     measure = ir_measures.parse_measure(str(steps.metric))
     worst = 0.0

@@ -122,8 +122,11 @@ def open_bytes(path: StrPath) -> Iterator[IO[bytes]]:
 
 def zip_names(path: StrPath) -> list[str]:
     """Names of the files in a zip file; InputError where it is none."""
-    with _reading(path), zipfile.ZipFile(path) as archive:
-        return [name for name in archive.namelist() if not name.endswith("/")]
+    try:
+        with _reading(path), zipfile.ZipFile(path) as archive:
+            return [name for name in archive.namelist() if not name.endswith("/")]
+    except (NotImplementedError, RuntimeError) as error:
+        raise _no_zip(path, error) from error
 
 
 def numbered_lines(path: StrPath) -> Iterator[tuple[int, str]]:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import ValidationError
 
 from radii.attribution import proxies
 from radii.data.embeddings import Embeddings, Floats
-from radii.data.files import StrPath, atomic_write, open_text
+from radii.data.files import StrPath, atomic_write
 from radii.data.texts import Texts
 from radii.data.vectors import ids_path, write_ids
 from radii.deploy.correction import correction
@@ -22,7 +21,7 @@ from radii.deploy.manifest import read_manifest
 from radii.deploy.recipes import RECIPES, as_json, form_of, lines, recipe, write_documents
 from radii.deploy.recipes.base import check_formula
 from radii.errors import InputError, shown
-from radii.result import Report
+from radii.report.reading import read_report
 
 EXPORT, LOCATION = "export", "engine"
 
@@ -32,18 +31,7 @@ def advice(path: StrPath, arm: str | None = None) -> tuple[str, dict[str, float]
 
     Raises InputError on a file that is no report, an arm that it lacks or that no single vector serves.
     """
-    with open_text(path) as file:
-        text = file.read()
-    try:
-        report = Report.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(
-            f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}",
-            where=path,
-            cause="another file, or a report of another version",
-            fix="give the report.json of radii audit",
-        ) from error
+    report = read_report(path)
     if arm is None:
         chosen = report.recommendation
         return chosen.method, chosen.parameters, report.data.exclude_self
