@@ -176,9 +176,18 @@ def enough(steps: MetricPath, needed: int, effect: float) -> Finding:
     )
 
 
+# trec_eval counts through every grade up to the largest: minutes and gigabytes at 2³¹.
+_MOST_GRADES = 10_000_000
+
+
 def agrees(field: Field, qrels: Qrels, gammas: set[float]) -> Finding:
     """R204: the path's metric against ir_measures on the run itself, at cosine and at the chosen exponent."""
     steps, docs = field.steps, field.question.docs
+    largest = max(grade for q in steps.ids for grade in qrels[q].values())
+    if largest > _MOST_GRADES:
+        return finding(
+            "R204", "not applicable", f"grades up to {largest:,} are more than trec_eval can count through"
+        )
     judgements = [ir_measures.Qrel(q, d, g) for q in steps.ids for d, g in qrels[q].items()]
     measure = ir_measures.parse_measure(str(steps.metric))
     worst = 0.0

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-from pydantic import ValidationError
 
 from radii.attribution import proxies
 from radii.data.embeddings import Embeddings, Floats
-from radii.data.files import StrPath, atomic_write, open_text
+from radii.data.files import StrPath, atomic_write
 from radii.data.texts import Texts
+from radii.data.vectors import ids_path, write_ids
 from radii.deploy.choice import choose
 from radii.deploy.correction import correction
 from radii.deploy.engines import engine
@@ -22,7 +22,8 @@ from radii.deploy.manifest import read_manifest
 from radii.deploy.recipes import RECIPES, as_json, form_of, lines, recipe, write_documents
 from radii.deploy.recipes.base import check_formula
 from radii.errors import InputError, shown
-from radii.result import TOKENS, WORDS, Report
+from radii.report.reading import read_report
+from radii.result import TOKENS, WORDS
 
 EXPORT, LOCATION = "export", "engine"
 
@@ -41,18 +42,7 @@ def advice(path: StrPath, arm: str | None = None) -> Advice:
 
     Raises InputError on a file that is no report, an arm that it lacks or that no single vector serves.
     """
-    with open_text(path) as file:
-        text = file.read()
-    try:
-        report = Report.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(
-            f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}",
-            where=path,
-            cause="another file, or a report of another version",
-            fix="give the report.json of radii audit",
-        ) from error
+    report = read_report(path)
     given = report.data.exclude_self, report.how.length_unit
     if arm is None:
         return Advice(report.recommendation.method, report.recommendation.parameters, *given)
@@ -163,6 +153,5 @@ def restore_to(folder: StrPath, out: StrPath) -> Embeddings:
     back = restore(folder)
     with atomic_write(target) as file:
         np.save(file, back.vectors)
-    with atomic_write(target.with_suffix(".ids.txt"), mode="w") as text:
-        text.writelines(f"{name}\n" for name in back.ids)
+    write_ids(ids_path(target), back.ids)
     return back

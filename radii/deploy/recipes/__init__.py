@@ -15,7 +15,7 @@ from radii.deploy.forms import Form
 from radii.deploy.manifest import Manifest
 from radii.deploy.recipes import elasticsearch, mongodb, opensearch, qdrant, redis, vespa, weaviate
 from radii.deploy.recipes.base import DIRECTION, GRAPH, ID, SERVED, Recipe, Request
-from radii.errors import InputError
+from radii.errors import InputError, printable_json
 
 __all__ = ["DIRECTION", "RECIPES", "SERVED", "Recipe", "Request", "lines", "recipe"]
 
@@ -69,7 +69,7 @@ def as_json(made: Recipe) -> str:
     """A recipe for a program to read."""
     told = {name: getattr(made, name) for name in ("name", "form", "why", "source", "fields", "load")}
     told |= {name: asdict(getattr(made, name)) for name in ("create", "search")}
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    return printable_json(json.dumps(told, indent=2, ensure_ascii=False))
 
 
 def write_documents(made: Recipe, folder: StrPath, out: StrPath) -> None:

@@ -12,14 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from radii.data.embeddings import Floats
 from radii.data.files import StrPath
-from radii.deploy.export import RESTORE, exported
+from radii.deploy.export import exported, read_undo
 from radii.deploy.forms import Form
 from radii.deploy.manifest import Manifest
 from radii.errors import InputError
@@ -106,8 +105,8 @@ class Recipe:
             raise InputError(
                 f"the {manifest.form} form", where=folder, fix=f"export the {self.form} form for {self.name}"
             )
-        with np.load(Path(folder) / RESTORE, allow_pickle=False) as undo:
-            norms, multipliers = undo["norms"], 1.0 / undo["factor"]
+        factor, norms, _ = read_undo(folder, manifest)
+        multipliers = 1.0 / factor
         for at in range(0, len(served), _ROWS):
             block = np.asarray(served.vectors[at : at + _ROWS], dtype=np.float64)
             rows = slice(at, at + len(block))
