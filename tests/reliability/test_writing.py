@@ -18,8 +18,8 @@ from tests.reliability.world import World
 
 PACKAGE = Path(radii.__file__).parent
 
-# What writes a file by itself, and who may: `atomic_write`; a log that grows line by line; the command line and
-# the locks open /dev/null and a folder.
+# What writes a file by itself, and who may: `atomic_write`; a log that grows line by line; the command line
+# and the locks open /dev/null and a folder.
 WRITERS = {
     "write_text",
     "write_bytes",
