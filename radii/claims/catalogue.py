@@ -30,6 +30,8 @@ CLAIMS = {
     "generality": "radii.claims.generality",
     "hypernyms": "radii.claims.hypernyms",
     "facets": "radii.claims.facets",
+    "uncertainty": "radii.claims.uncertainty",
+    "across": "radii.claims.across",
     "retrieval": "radii.claims.retrieval",
     "specificity": "radii.claims.specificity",
     "transfer": "radii.claims.transfer",
