@@ -1,4 +1,4 @@
-# .ci/run runs demo, lint, test and slow. All targets are idempotent and fast the second time.
+# .ci/run runs demo, lint, docs, test and slow. All targets are idempotent and fast the second time.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin

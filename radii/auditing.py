@@ -42,6 +42,8 @@ from radii.ranking.metrics import Metric
 from radii.ranking.path import check_same_dim
 from radii.ranking.steps import Curves
 from radii.result import (
+    TOKENS,
+    WORDS,
     Arm,
     Correlation,
     Data,
@@ -198,7 +200,7 @@ def audit(
             resamples=protocol.resamples,
             level=protocol.level,
             min_effect=min_effect,
-            length_unit=None if texts is None else "words and marks" if tokenize is None else "tokens",
+            length_unit=None if texts is None else WORDS if tokenize is None else TOKENS,
         ),
         provenance=Provenance(
             radii=radii.__version__,

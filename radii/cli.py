@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -72,14 +74,15 @@ def audit(
     html: Html = True,
 ) -> None:
     """Say whether the norms of DOCS may be used to rank, judged on held-out queries."""
-    from radii.data.files import readable
+    from radii.data.files import readable, writable
     from radii.data.texts import read_texts
     from radii.data.tokenizer import read_tokenizer
     from radii.probing.report import read_report
     from radii.report.progress import stages
     from radii.signals.columns import read_columns
 
-    # Cheap checks first: a typing error should not wait for the vectors.
+    # Cheap checks first: a typing error should not wait for the vectors, nor the result for a bad folder.
+    writable(out / "report.json")
     if qrels is not None:
         readable(qrels)
     known = None if texts is None else read_texts(texts)
@@ -122,7 +125,7 @@ def path(
     csv: Annotated[bool, typer.Option("--csv", help="CSV on standard output instead of JSON.")] = False,
 ) -> None:
     """Write the metric as an exact step function of γ."""
-    from radii.data.files import atomic_write
+    from radii.data.files import atomic_write, writable
     from radii.data.qrels import read_qrels, usable_qrels
     from radii.ranking.metrics import Metric
     from radii.report.files import path_csv, path_json
@@ -131,6 +134,8 @@ def path(
         raise radii.InputError(
             f"output format {out.suffix!r}", where=out, fix="end the name in .json or .csv"
         )
+    if out is not None:
+        writable(out)
     judged, wanted = read_qrels(qrels), Metric.parse(metric)
     vectors, asked = _vectors(docs, ids), _vectors(queries, query_ids)
     judged = usable_qrels(vectors, asked, judged, str(qrels), allow_missing, exclude_self)
@@ -141,7 +146,7 @@ def path(
         steps = found.metric(wanted, judged)
     text = path_csv(steps) if csv or (out is not None and out.suffix == ".csv") else path_json(steps)
     if out is None:
-        typer.echo(text, nl=False)
+        _emit(text)
     else:
         with atomic_write(out, mode="w") as file:
             file.write(text)
@@ -160,9 +165,9 @@ def embed(
 
     with _progress("embedding") as progress:
         info = embed_file(model, texts, out, dtype=dtype, batch_size=batch_size, progress=progress)
-    typer.echo(f"{info.n:,} × {info.dim} {info.dtype} vectors in {out}")
+    _say(f"{info.n:,} × {info.dim} {info.dtype} vectors in {out}")
     if info.stripped:
-        typer.echo("The model ends in a Normalize module, which was stripped: with it every norm would be 1.")
+        _say("The model ends in a Normalize module, which was stripped: with it every norm would be 1.")
 
 
 @app.command()
@@ -198,6 +203,7 @@ def probe(
     json: Annotated[bool, typer.Option("--json", help="Print probe.json instead of the summary.")] = False,
 ) -> None:
     """Say what controls the norms of a trained MODEL, by virtual training steps on PAIRS."""
+    from radii.data.files import writable
     from radii.data.pairs import read_pairs
     from radii.data.texts import read_texts
     from radii.probing.loading import in_folder, load_encoder
@@ -205,6 +211,7 @@ def probe(
     from radii.report.probe import probe_lines
     from radii.signals.columns import read_columns
 
+    writable(out / "probe.json")
     goal = known_objective(objective, tau=tau)
     given, asked = read_pairs(pairs), read_texts(inputs)
     columns = None if signals is None else read_columns(signals, asked.ids)
@@ -237,10 +244,9 @@ def probe(
         )
     target = found.write(out)
     if json:
-        typer.echo(found.report.model_dump_json(indent=2))
+        _emit(target.read_text("utf-8"))
     else:
-        for line in [*probe_lines(found.report), f"Report  {target} · inputs.csv"]:
-            typer.echo(line)
+        _say(*probe_lines(found.report), f"Report  {target} · inputs.csv")
 
 
 @app.command()
@@ -296,7 +302,7 @@ def _deliver(report: radii.Report, out: Path, as_json: bool, quiet: bool, html: 
     target = write_report(report, out)
     page = _write_page(report, out, str(target)) if html else None
     if as_json:
-        typer.echo(report.model_dump_json(indent=2))
+        _emit(target.read_text("utf-8"))
     elif quiet:
         show_briefly(report, Console(highlight=False))
     else:
@@ -331,6 +337,7 @@ def simulate(
     """
     from rich.console import Console
 
+    from radii.data.locks import only_writer
     from radii.dynamics.config import parse_values, read_settings, setting
     from radii.dynamics.resume import simulate_in
     from radii.report.figures import draw_runs
@@ -338,19 +345,20 @@ def simulate(
 
     given = parse_values(values or [])
     settings = [setting(given, "--set")] if config is None else read_settings(config, given)
-    with _progress("training") as progress:
-        runs = simulate_in(out, settings, progress=progress)
-    text = write_runs(runs, out)
-    figure = draw_runs(runs, out)
+    with only_writer(out):
+        with _progress("training") as progress:
+            runs = simulate_in(out, settings, progress=progress)
+        text = write_runs(runs, out)
+        figure = draw_runs(runs, out)
     if json:
-        typer.echo(text, nl=False)
+        _emit(text)
     else:
         show_runs(runs, Console(highlight=False), folder=str(out), figure=figure)
 
 
 claims = typer.Typer(help="Claims about norms, each tested by its own experiment.", no_args_is_help=True)
 app.add_typer(claims, name="claims")
-ClaimsForm = Literal["markdown", "json"]
+ClaimsForm = Literal["markdown", "json", "html"]
 ClaimId = Annotated[str, typer.Argument(metavar="ID", help="As `radii claims list` names it.")]
 
 
@@ -360,7 +368,7 @@ def list_claims() -> None:
     from radii.claims.catalogue import CLAIMS, title
 
     for name in CLAIMS:
-        typer.echo(f"{name:<14}{title(name)}")
+        _say(f"{name:<14}{title(name)}")
 
 
 @claims.command("run")
@@ -390,7 +398,7 @@ def run_claim(
         with atomic_write(out, mode="w") as file:
             file.write(text)
     if json:
-        typer.echo(text, nl=False)
+        _emit(text)
     else:
         show_outcome(outcome, Console(highlight=False))
 
@@ -402,8 +410,8 @@ def claims_table(
     """Print every recorded result: one row per claim, then everything behind it."""
     from radii.report import claims as render
 
-    makers = {"markdown": render.as_markdown, "json": render.as_json}
-    typer.echo(makers[form](), nl=False)
+    makers = {"markdown": render.as_markdown, "json": render.as_json, "html": render.as_html}
+    _emit(makers[form]())
 
 
 @claims.command("show")
@@ -466,7 +474,7 @@ def export(
 
     if restore:
         back = restore_to(report, out)
-        typer.echo(f"{len(back):,} × {back.dim} original vectors in {out}")
+        _say(f"{len(back):,} × {back.dim} original vectors in {out}")
         return
     if docs is None:
         raise radii.InputError("no documents", where="DOCS", fix="give the vectors that were audited")
@@ -486,7 +494,7 @@ def export(
             dtype=dtype,
             progress=progress,
         )
-    typer.echo("\n".join(lines))
+    _say(*lines)
 
 
 @app.command()
@@ -500,7 +508,7 @@ def recipe(
     """Print what to send to a vector engine that is a server: how to create, load and ask."""
     from radii.deploy.command import recipe_of
 
-    typer.echo("\n".join(recipe_of(folder, to, k=k, json=json, documents=documents)))
+    _say(*"\n".join(recipe_of(folder, to, k=k, json=json, documents=documents)).split("\n"))
 
 
 @app.command()
@@ -519,14 +527,14 @@ def verify(
 
     asked = None if queries is None else radii.load(queries)
     found = compare(location, against, asked, k=k, sample=sample, seed=seed)
-    typer.echo(
+    _say(
         f"{found.engine}: overlap@{found.k} {found.overlap:.4f}, {found.violations} order violations, "
         f"{found.queries} queries"
     )
     if found.cause is not None:
-        typer.echo(f"likely cause: {found.cause}")
+        _say(f"likely cause: {found.cause}")
         raise typer.Exit(1)
-    typer.echo("the engine returns the exact order")
+    _say("the engine returns the exact order")
 
 
 @app.command()
@@ -536,7 +544,7 @@ def findings(
     """Print what the findings of a report mean and what to do about them, as Markdown."""
     from radii.report.findings import page, section
 
-    typer.echo(page() if code is None else "\n".join(section(code)) + "\n", nl=False)
+    _emit(page() if code is None else "\n".join(section(code)) + "\n")
 
 
 @app.command()
@@ -548,7 +556,8 @@ def compare(
     """Show two reports side by side."""
     from rich.console import Console
 
-    from radii.report.compare import names_of, read_report, show_comparison, write_comparison
+    from radii.report.compare import names_of, show_comparison, write_comparison
+    from radii.report.reading import read_report
 
     names = names_of(first, second)
     reports = read_report(first), read_report(second)
@@ -560,15 +569,41 @@ def compare(
 @app.command()
 def version() -> None:
     """Print the version."""
-    typer.echo(radii.__version__)
+    _say(radii.__version__)
+
+
+def _say(*lines: str) -> None:
+    """Print lines for a reader: what came from a file cannot steer the terminal."""
+    from radii.errors import printable
+
+    _emit("".join(f"{printable(line)}\n" for line in lines))
+
+
+def _emit(text: str) -> None:
+    """Print a document as it is; a full disk behind standard output is one line, too."""
+    try:
+        typer.echo(text, nl=False)
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # as `| head` does: typer ends the program quietly
+            raise
+        # What could not be written would fail again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise radii.InputError(
+            "cannot be written",
+            where="standard output",
+            cause=error.strerror,
+            fix="make room, or use --out",
+        ) from error
 
 
 def main() -> None:
     """Entry point: an expected error is one line on standard error and exit code 2."""
+    from radii.errors import printable
+
     try:
         app(prog_name="radii")
     except radii.RadiiError as error:
-        typer.echo(f"radii: {error}", err=True)
+        typer.echo(printable(f"radii: {error}"), err=True)
         sys.exit(2)
 
 

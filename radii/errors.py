@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 
 class RadiiError(Exception):
     """Base of every error that radii raises on purpose."""
@@ -53,6 +55,17 @@ def printable(text: str) -> str:
     'a\\tb\\x1b[31m\\n'
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def printable_json(text: str) -> str:
+    r"""JSON of the same meaning that cannot steer a terminal, for writers that leave characters above ASCII.
+
+    >>> printable_json('{"é": "\x9b31m"}')
+    '{"é": "\\u009b31m"}'
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def shown(items: object, limit: int = 5) -> str:

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 SCHEMA_VERSION = "1.1"  # 1.1: what a figure needs; every new field has a default
+TOKENS, WORDS = "tokens", "words and marks"  # what text length is counted in
 
 Status = Literal["holds", "fails", "not applicable", "skipped"]
 Label = Literal["keep-cosine", "discount", "amplify", "proxy", "unverified", "no-signal"]

@@ -115,7 +115,7 @@ def commands(block: Block) -> list[Command]:
 
 @dataclass
 class Runner:
-    """Runs blocks in a folder. `kept` remembers what audits printed and wrote, for pages that repeat them."""
+    """Runs blocks in a folder; `kept` has what audits and probes gave, for pages that repeat them."""
 
     folder: Path
     kept: dict[tuple[str, ...], tuple[int, str, dict[str, bytes]]] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class Runner:
         if key not in self.kept:
             before = self._files()
             code, printed = self._call(words)
-            if words[0] not in ("audit", "demo"):
+            if words[0] not in ("audit", "demo", "probe"):
                 return code, printed
             after = self._files()
             made = {name: data for name, data in after.items() if before.get(name) != data}

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from radii.report.claims import page as claims_page
+from radii.report.claims import as_markdown as claims_page
 from radii.report.findings import page as findings_page
 from scripts.collection import write_collection
 from scripts.pages import ROOT, Block, Runner, blocks, commands, pages

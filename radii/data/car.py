@@ -61,7 +61,7 @@ def read_paragraphs(path: StrPath) -> Texts:
         except (TypeError, ValueError, AttributeError, IndexError) as error:
             raise _unexpected(path, number, item, "paragraph") from error
         if kind != 0 or not name or name in texts:
-            found = f"duplicate id {name!r}" if name in texts else f"id {name!r}, kind {kind!r}"
+            found = f"duplicate id {name!r}" if name in texts else f"id {name!r}, kind {_told(kind)}"
             raise InputError(
                 found,
                 where=f"{path}, item {number}",
@@ -85,7 +85,7 @@ def read_outlines(path: StrPath) -> Headings:
             for query, text, level in _paths(key.decode("utf-8"), name, sections):
                 queries.setdefault(query, text)
                 depth.setdefault(query, level)
-        except (TypeError, ValueError, AttributeError, IndexError) as error:
+        except (TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
             raise _unexpected(path, number, item, "page outline") from error
     return Headings(Texts(list(queries), list(queries.values()), str(path)), depth)
 
@@ -147,8 +147,16 @@ class _Stream:
 
 def _unexpected(path: StrPath, number: int, item: object, wanted: str) -> InputError:
     return InputError(
-        f"{str(item)[:60]!r} is no {wanted}",
+        f"{_told(item)} is no {wanted}",
         where=f"{path}, item {number}",
         cause="another file of the release, or format v2",
         fix=f"give the v1.x file of {wanted}s",
     )
+
+
+def _told(item: object) -> str:
+    """The start of an item; its type alone where it cannot be written out."""
+    try:
+        return repr(str(item)[:60])
+    except (ValueError, RecursionError):  # an integer of thousands of digits, lists a thousand deep
+        return type(item).__name__

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from radii.data.files import Stamp
 from radii.errors import InputError, shown
 
 Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
@@ -33,6 +34,8 @@ class Embeddings:
         As stored: a memory map stays one, and is read block by block.
     source : str
         Where they came from, for messages and the report.
+    stamp : Stamp, optional
+        Of the file that a memory map shows, which must stay as it is: looked at before every block is read.
 
     Raises
     ------
@@ -48,6 +51,7 @@ class Embeddings:
     ids: Sequence[str]
     vectors: Vectors
     source: str = "array"
+    stamp: Stamp | None = None
 
     def __post_init__(self) -> None:
         check_vectors(self.vectors, self.source)
@@ -94,6 +98,7 @@ class Embeddings:
     def norms(self) -> Floats:
         """‖d‖ of every row: (n,) float64, accumulated in float64, all finite and above zero."""
         norms = row_norms(self.vectors)
+        self.unchanged()
         bad = np.flatnonzero(~np.isfinite(norms))
         if bad.size:
             raise InputError(
@@ -124,10 +129,27 @@ class Embeddings:
         wide.__dict__.update(norms=self.norms, rows=self.rows)
         return wide
 
+    def unchanged(self) -> None:
+        """Raise InputError where the file behind a memory map was written to since it was opened."""
+        if self.stamp is not None:
+            self.stamp.check()
+
+    def moderate(self) -> Embeddings:
+        """The same directions, every row times a power of two where products would leave float64's range.
+
+        Exact: cosines are those of the original rows, to the bit.
+        """
+        if self.norms.min() > 1e-100 and self.norms.max() < 1e100:
+            return self
+        powers = -np.frexp(self.norms)[1]
+        vectors = np.ldexp(np.asarray(self.vectors, dtype=np.float64), powers[:, None])
+        return Embeddings(self.ids, vectors, self.source)
+
     def blocks(self, rows: int | None = None) -> Iterator[tuple[int, Floats]]:
         """(first row, rows of this block as float64), in order, a few megabytes at a time."""
         step = rows or max(1, _BLOCK_BYTES // (8 * self.dim))
         for start in range(0, len(self), step):
+            self.unchanged()
             yield start, np.asarray(self.vectors[start : start + step], dtype=np.float64)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from radii.data.embeddings import Vectors
-from radii.data.files import StrPath, atomic_write
+from radii.data.files import StrPath, atomic_write, writable
+from radii.data.locks import only_writer
 from radii.data.model import Encoder, load_model
 from radii.data.texts import read_texts
-from radii.data.vectors import ids_path
+from radii.data.vectors import check_writable_ids, ids_path, write_ids
 from radii.errors import InputError
 
 Progress = Callable[[int, int], None]  # (texts done, texts in all)
@@ -140,16 +142,10 @@ def embed_file(
         raise InputError(f"suffix {out.suffix!r}", where=out, cause="another format", fix="name a .npy file")
     given = read_texts(texts_path)
     _check(given.ids, given.texts, given.source, dtype, batch_size)
-    broken = next((name for name in given.ids if len(name.splitlines()) != 1), None)
-    if broken is not None:
-        raise InputError(
-            f"id {broken!r} has a line break",
-            where=given.source,
-            cause="a text in place of the id",
-            fix="give ids of one line: they are written one per line",
-        )
+    check_writable_ids(given.ids, given.source)
+    writable(out)
     encoder = load_model(model, device)
-    with atomic_write(out) as file:
+    with ExitStack() as held, atomic_write(out) as file:
         blocks = _blocks(encoder, given.ids, given.texts, dtype, batch_size, progress)
         first = next(blocks)
         shape = (len(given), first.shape[1])
@@ -157,8 +153,9 @@ def embed_file(
         np.lib.format.write_array_header_1_0(file, header)
         for block in chain([first], blocks):
             file.write(block.tobytes())
-        with atomic_write(ids_path(out), mode="w") as names:
-            names.writelines(f"{name}\n" for name in given.ids)
+        # Until both have their names, so that no other run's ids get beside these vectors.
+        held.enter_context(only_writer(out.parent, wait=True))
+        write_ids(ids_path(out), given.ids)
     return replace(_info(encoder, first, len(given)), vectors=out, ids=ids_path(out))
 
 

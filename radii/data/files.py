@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import os
 import secrets
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, TextIO, cast
 
@@ -19,9 +22,70 @@ StrPath = str | os.PathLike[str]
 
 
 def readable(path: StrPath) -> Path:
-    """`path` as a Path once it is known to open for reading; InputError where it does not."""
-    with _reading(path), open(path, "rb"):
+    """`path` as a Path once it is known to open for reading; InputError where it does not.
+
+    A device is none, and no pipe is opened: that would wait for its writer.
+    """
+    with _reading(path):
+        if not _is_pipe(path):
+            with open(path, "rb"):
+                pass
         return Path(path)
+
+
+def writable(path: StrPath) -> Path:
+    """`path` as a Path once it looks as if it could be written; nothing is made. InputError where not.
+
+    To be asked before hours of work whose result goes there; `atomic_write` still has the last word.
+    """
+    target = Path(os.path.realpath(path))
+    there = next(p for p in (target, *target.parents) if os.path.exists(p))
+    if there == target and not target.is_file():
+        raise _no_file(path, target)
+    if there != target and not there.is_dir():
+        raise _os_fault(
+            "cannot be written", path, NotADirectoryError(20, f"{there} is a file"), fix=_WRITABLE
+        )
+    if not os.access(there if there.is_dir() else there.parent, os.W_OK):
+        raise _os_fault("cannot be written", path, OSError(30, f"{there} is read-only"), fix=_WRITABLE)
+    return Path(path)
+
+
+_WRITABLE = "choose a folder you can write to"
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A file as it was when it was opened, to notice that it was written to since.
+
+    One that was replaced by another of its name, as `atomic_write` does, is not: what is mapped stays whole.
+    """
+
+    path: Path
+    inode: int
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: StrPath) -> Stamp:
+        """The file now; InputError where it cannot be looked at."""
+        with _reading(path):
+            now = os.stat(path)
+        return cls(Path(path), now.st_ino, now.st_size, now.st_mtime_ns)
+
+    def check(self) -> None:
+        """Raise InputError when the file is not as it was."""
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return
+        if now.st_ino == self.inode and (now.st_size, now.st_mtime_ns) != (self.size, self.modified):
+            raise InputError(
+                f"changed while it was read ({self.size:,} bytes before, {now.st_size:,} now)",
+                where=self.path,
+                cause="an export that was still running, or a second one into the same file",
+                fix="run again when the file is complete",
+            )
 
 
 @contextmanager
@@ -47,6 +111,7 @@ def open_bytes(path: StrPath) -> Iterator[IO[bytes]]:
     with _reading(path), ExitStack() as held:
         archive = next((p for p in Path(path).parents if p.suffix.lower() == ".zip" and p.is_file()), None)
         if archive is None:
+            _is_pipe(path)
             file: IO[bytes] = held.enter_context(open(path, "rb"))
         else:
             file = held.enter_context(_member(archive, Path(path)))
@@ -57,8 +122,11 @@ def open_bytes(path: StrPath) -> Iterator[IO[bytes]]:
 
 def zip_names(path: StrPath) -> list[str]:
     """Names of the files in a zip file; InputError where it is none."""
-    with _reading(path), zipfile.ZipFile(path) as archive:
-        return [name for name in archive.namelist() if not name.endswith("/")]
+    try:
+        with _reading(path), zipfile.ZipFile(path) as archive:
+            return [name for name in archive.namelist() if not name.endswith("/")]
+    except (NotImplementedError, RuntimeError) as error:
+        raise _no_zip(path, error) from error
 
 
 def numbered_lines(path: StrPath) -> Iterator[tuple[int, str]]:
@@ -92,8 +160,7 @@ def atomic_write(path: StrPath, *, mode: Literal["wb", "w"] = "wb") -> Iterator[
     # Through a link to the file it points at, which would otherwise be replaced itself.
     target = Path(os.path.realpath(path))
     if os.path.exists(target) and not target.is_file():
-        kind = "a folder" if target.is_dir() else "not a regular file"
-        raise InputError(f"is {kind}", where=path, cause="a file name is missing", fix="name a file to write")
+        raise _no_file(path, target)
     # Not from tempfile, whose files only their owner may read.
     temporary = target.parent / f".radii-{secrets.token_hex(8)}.tmp"
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
@@ -108,10 +175,24 @@ def atomic_write(path: StrPath, *, mode: Literal["wb", "w"] = "wb") -> Iterator[
     except OSError as error:
         # A failed write names no file. One that names a file which is none of ours is the caller's.
         if error.filename is None or str(error.filename) in map(str, (temporary, *target.parents)):
-            raise _os_fault(
-                "cannot be written", path, error, fix="choose a folder you can write to"
-            ) from error
+            raise _os_fault("cannot be written", path, error, fix=_WRITABLE) from error
         raise
+
+
+def _no_file(path: StrPath, target: Path) -> InputError:
+    kind = "a folder" if target.is_dir() else "not a regular file"
+    return InputError(f"is {kind}", where=path, cause="a file name is missing", fix="name a file to write")
+
+
+def _is_pipe(path: StrPath) -> bool:
+    """Whether it is one; InputError on a device, which may have no end. Nothing on what is not there."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise InputError("a device, not a file", where=path, cause="a typing error", fix="name a file")
+    return stat.S_ISFIFO(mode)
 
 
 def _member(archive: Path, path: Path) -> IO[bytes]:
@@ -152,7 +233,7 @@ def _reading(path: StrPath) -> Iterator[None]:
             cause="another encoding, or a compressed file without its suffix",
             fix="save the file as UTF-8",
         ) from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise InputError(
             f"not a whole gzip file ({error})",
             where=path,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import lzma
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -23,11 +26,17 @@ ID_NAMES = ("id", "_id", "doc_id", "docid", "docno", "ids")
 
 _BATCH_ROWS = 8192  # a second copy of the vectors, but only of this many rows
 
+# What numpy and zipfile raise about the bytes of a file; a header is parsed as Python source.
+_NPY = (
+    *(ValueError, TypeError, ArithmeticError, LookupError, AttributeError, SyntaxError, RecursionError),
+    *(EOFError, OSError, tokenize.TokenError),
+)
+_NPZ = (*_NPY, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+
 
 def read_npy(path: Path, with_ids: bool) -> Read:
     """Map the array of an `.npy` file; it has no ids."""
-    faults = (ValueError, EOFError, OSError, TypeError, SyntaxError, OverflowError, tokenize.TokenError)
-    with _readable_as(".npy", path, *faults):
+    with _readable_as(".npy", path, *_NPY), np.errstate(over="raise"):  # of rows × columns
         # np.load would also take a zip or a pickle under this name for what it is.
         vectors = np.lib.format.open_memmap(path, mode="r")
     if vectors.dtype.names:
@@ -41,18 +50,18 @@ def read_npy(path: Path, with_ids: bool) -> Read:
 
 
 def read_npz(path: Path, with_ids: bool) -> Read:
-    """Read the 2-D float array of an `.npz` file, and its array `ids`."""
-    faults = (ValueError, EOFError, OSError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-    with _readable_as(".npz", path, *faults), open(path, "rb") as file:
-        arrays = dict(np.lib.npyio.NpzFile(file, allow_pickle=False).items())
-    # A member that is no array comes back as its bytes.
-    arrays = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-    holds = {name: f"{a.dtype} {a.shape}" for name, a in arrays.items()}
-    floats = [name for name, a in arrays.items() if a.dtype.kind == "f" and a.ndim == 2]
-    vectors = arrays[_only("2-D float array", floats, holds, path)]
-    if not with_ids or "ids" not in arrays:
-        return vectors, None
-    ids = arrays["ids"]
+    """Read the 2-D float array of an `.npz` file, and its array `ids`; other arrays stay where they are."""
+    with _readable_as(".npz", path, *_NPZ), zipfile.ZipFile(path) as archive:
+        arrays = {
+            i.filename.removesuffix(".npy"): _header(archive.open(i), i.file_size) for i in archive.infolist()
+        }
+    known = {name: head for name, head in arrays.items() if head is not None}
+    holds = {name: f"{dtype} {shape}" for name, (shape, dtype) in known.items()}
+    floats = [name for name, (shape, dtype) in known.items() if dtype.kind == "f" and len(shape) == 2]
+    chosen = _only("2-D float array", floats, holds, path)
+    if not with_ids or "ids" not in known:
+        return read_arrays(path, [chosen])[chosen], None
+    vectors, ids = read_arrays(path, [chosen, "ids"]).values()
     if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
         raise InputError(
             f"array 'ids' is {holds['ids']}",
@@ -61,6 +70,32 @@ def read_npz(path: Path, with_ids: bool) -> Read:
             fix="save ids as a 1-D array of strings or integers",
         )
     return vectors, [str(i) for i in ids.tolist()]
+
+
+def read_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
+    """Read some arrays of an `.npz` file by name; InputError where one is missing or damaged."""
+    with _readable_as(".npz", path, *_NPZ), open(path, "rb") as file, np.lib.npyio.NpzFile(file) as archive:
+        return {name: archive[name] for name in names}
+
+
+def _header(member: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    """(shape, dtype) of an array in an archive; None of what is no array.
+
+    Raises ValueError where it promises more or less than the `size` bytes that are there: numpy would
+    allocate whatever is promised.
+    """
+    with member:
+        if member.read(6) != b"\x93NUMPY":
+            return None
+        version = tuple(member.read(2))
+        heads = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        if version not in heads:
+            return None
+        shape, _, dtype = heads[version](member)
+        held = size - member.tell()
+        if not dtype.hasobject and prod(shape) * dtype.itemsize != held:
+            raise ValueError(f"a header of {dtype} {shape} in front of {held} bytes")
+        return shape, dtype
 
 
 def read_safetensors(path: Path, with_ids: bool) -> Read:
@@ -239,7 +274,17 @@ def _only(
 def _readable_as(suffix: str, path: Path, *faults: type[Exception]) -> Iterator[None]:
     """Turn what a library raises about the bytes of a file into an InputError."""
     try:
-        yield
+        with warnings.catch_warnings():
+            # numpy warns of headers that Python 2 wrote, and reads them.
+            warnings.filterwarnings("ignore", message="Reading `.npy`", category=UserWarning)
+            yield
+    except MemoryError as error:
+        raise InputError(
+            f"more than memory holds ({str(error) or 'no size given'})",
+            where=path,
+            cause="a header that promises too much, or a machine that is too small",
+            fix="export the file again, as float16 or .npy, which is mapped and not loaded",
+        ) from error
     except faults as error:
         told = " ".join(str(error).split()).rstrip(".")
         if "object" in told.lower():  # numpy's two refusals to unpickle

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from radii.data.embeddings import Floats
 from radii.data.files import StrPath, readable
+from radii.data.formats import read_npy
 from radii.errors import InputError
 
 
@@ -66,13 +67,7 @@ def read_cifar10h(folder: StrPath) -> HumanLabels:
 
 
 def _array(path: Path) -> npt.NDArray[Any]:
-    try:
-        found = np.load(readable(path), allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise _wrong(path, f"not a plain .npy array ({error})", "the file as published") from error
-    if not isinstance(found, np.ndarray):
-        raise _wrong(path, "an .npz archive", "the file as published")
-    return found
+    return np.array(read_npy(readable(path), with_ids=False)[0])
 
 
 def _wrong(path: Path, found: str, wanted: str) -> InputError:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from types import TracebackType
 
 from radii.data.files import StrPath, open_text
 from radii.data.model import PACKAGED, packaged_folder
@@ -31,19 +33,45 @@ def read_tokenizer(source: StrPath) -> Callable[[str], list[str]]:
         from tokenizers import Tokenizer
     except ModuleNotFoundError as error:
         raise MissingExtraError("tokenizers", "models") from error
-    loaded = Tokenizer.from_str(_checked(_path(source)))
-    loaded.no_truncation()
-    loaded.no_padding()
-    return lambda text: list(loaded.encode(text, add_special_tokens=False).tokens)
+    path = _path(source)
+    text = _checked(path)
+    with _Refused(path):
+        loaded = Tokenizer.from_str(text)
+        loaded.no_truncation()
+        loaded.no_padding()
+
+    def tokenize(text: str) -> list[str]:
+        with _Refused(path):
+            return list(loaded.encode(text, add_special_tokens=False).tokens)
+
+    return tokenize
+
+
+class _Refused(AbstractContextManager[None]):
+    """Turns a bare Exception, which is all that the library raises, into an InputError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if kind is Exception:
+            raise InputError(
+                f"a tokenizer that does not work ({error})",
+                where=self.path,
+                cause="a damaged file, or one for a newer version of tokenizers",
+                fix="copy it again, or upgrade tokenizers",
+            ) from error
 
 
 def _checked(path: Path) -> str:
-    """The text of a tokenizer.json: the library itself raises a bare Exception on anything else."""
+    """The text of a tokenizer.json, of a kind that the library knows."""
     with open_text(path) as file:
         text = file.read()
     try:
         kind = json.loads(text)["model"]["type"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         kind = None
     if kind not in _KINDS:
         raise InputError(

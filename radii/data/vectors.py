@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from radii.data.embeddings import Embeddings, check_vectors
-from radii.data.files import StrPath, at_line, numbered_lines, readable
+from radii.data.files import Stamp, StrPath, at_line, atomic_write, numbered_lines, readable
 from radii.data.formats import READERS
 from radii.errors import InputError
 
@@ -48,6 +49,8 @@ def load(path: StrPath, *, ids: StrPath | None = None) -> Embeddings:
         that are missing, empty, double or not one per row.
     """
     path = readable(path)
+    if not path.is_file():
+        raise InputError("not a regular file", where=path, cause="a pipe", fix="write the vectors to a file")
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(
@@ -56,16 +59,18 @@ def load(path: StrPath, *, ids: StrPath | None = None) -> Embeddings:
             cause="vectors saved in another format",
             fix=f"save them as one of {', '.join(READERS)} (radii never unpickles)",
         )
+    stamp = Stamp.of(path)
     vectors, names = reader(path, ids is None)
     if vectors.dtype.kind == "f" and not (vectors.dtype.isnative and vectors.flags.aligned):
         vectors = np.array(vectors, dtype=vectors.dtype.newbyteorder("="))
+    stamp.check()
     check_vectors(vectors, str(path))
     id_file = Path(ids) if ids is not None else _sidecar(path) if names is None else None
     if id_file is not None:
         names = _read_ids(id_file, len(vectors))
     if names is None:
         names = [str(row) for row in range(len(vectors))]
-    return Embeddings(names, vectors, str(path))
+    return Embeddings(names, vectors, str(path), stamp if isinstance(vectors, np.memmap) else None)
 
 
 def ids_path(path: StrPath) -> Path:
@@ -75,6 +80,30 @@ def ids_path(path: StrPath) -> Path:
     'docs.ids.txt'
     """
     return Path(path).with_suffix(".ids.txt")
+
+
+def check_writable_ids(ids: Sequence[str], source: str) -> None:
+    """Raise InputError on an id that a file of one id per line cannot hold: it would come back changed.
+
+    >>> check_writable_ids(["a", "b c"], "docs.npz")
+    """
+    for place, name in enumerate(ids):
+        broken = "\n" in name or name.endswith("\r") or not name.strip()
+        if broken or (place == 0 and name.startswith("\ufeff")):
+            raise InputError(
+                f"id {name!r} of row {place} is empty, has a line break or starts with a byte order mark",
+                where=source,
+                cause="a text in place of the id",
+                fix="give ids of one line: they are written one per line",
+            )
+
+
+def write_ids(path: StrPath, ids: Sequence[str]) -> None:
+    """Write ids, one per line. Raises InputError as `check_writable_ids` and `atomic_write` do."""
+    check_writable_ids(ids, str(path))
+    with atomic_write(path, mode="w") as file:
+        for at in range(0, len(ids), 8192):
+            file.write("\n".join(ids[at : at + 8192]) + "\n")
 
 
 def _sidecar(path: Path) -> Path | None:

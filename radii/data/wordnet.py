@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from radii.data.files import at_line, numbered_lines
 from radii.errors import InputError
 
 FOLDER = "/usr/share/wordnet"
@@ -30,7 +31,7 @@ def read_nouns() -> list[tuple[str, str]]:
             fix="apt-get install wordnet-base, or set RADII_WORDNET to its folder",
         )
     found = []
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for number, line in numbered_lines(file):
         if line.startswith("  "):  # the licence
             continue
         head, bar, gloss = line.partition("|")
@@ -38,7 +39,7 @@ def read_nouns() -> list[tuple[str, str]]:
         if not bar or len(fields) < 5:
             raise InputError(
                 f"{line[:40]!r} is no synset",
-                where=file,
+                where=at_line(file, number),
                 cause="another file",
                 fix="give WordNet's data.noun",
             )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from typing import Any
 
 import radii
 from radii.deploy.engines import ENGINES
 from radii.deploy.forms import Form
 from radii.deploy.manifest import Manifest
-from radii.deploy.recipes import RECIPES
+from radii.deploy.recipes import RECIPES, Request, form_of, recipe, shown
+from radii.deploy.recipes.base import check_formula
 from radii.errors import InputError
 from radii.evidence.field import HUB, LOCAL, SOFTMAX
 from radii.evidence.rivals import PROJECTIONS
@@ -29,7 +28,7 @@ def menu(report: Report, file: str, *, k: int = 10) -> dict[str, list[tuple[str,
     for name, one in ENGINES.items():
         found[name] = [
             ("Install", f"pip install 'radii[{one.extra}]'"),
-            ("Write the vectors", _export(report, file, name)),
+            ("Write the vectors", _export(file, name)),
             (
                 "Ask, from Python",
                 "from radii.deploy.manifest import read_manifest\n"
@@ -38,17 +37,18 @@ def menu(report: Report, file: str, *, k: int = 10) -> dict[str, list[tuple[str,
             ),
             ("Check it", "radii verify served/engine --against served/export"),
         ]
-    for name, make in RECIPES.items():
+    for name in RECIPES:
         try:
-            recipe: Any = make(preview(report, "ip"), k)
-            if recipe.form != "ip":
-                recipe = make(preview(report, recipe.form), k)
+            made = recipe(name, preview(report, form_of(name)), k)
+            check_formula(report.recommendation.method, report.recommendation.method in PROJECTIONS, name)
         except InputError:
             continue
         found[f"{name} (server)"] = [
-            ("Write the vectors", _export(report, file, "faiss", recipe.form)),
-            (f"Create: {recipe.why}", _text(recipe.create)),
-            ("Ask", _text(recipe.search)),
+            ("Write the vectors", _export(file, name)),
+            (f"Create: {made.why}", _text(made.create)),
+            ("Write the documents", f"radii recipe served/export --to {name} --documents documents"),
+            ("Load them", made.load),
+            ("Ask", _text(made.search)),
         ]
     return found
 
@@ -78,13 +78,10 @@ def preview(report: Report, form: Form) -> Manifest:
     )
 
 
-def _export(report: Report, file: str, engine: str, form: Form | None = None) -> str:
-    words = ["radii", "export", shlex.quote(file), "DOCS", "--queries", "QUERIES", "--to", engine]
-    return " ".join([*words, *([] if form is None else ["--form", form]), "--out", "served"])
+def _export(file: str, engine: str) -> str:
+    words = "radii", "export", shlex.quote(file), "DOCS", "--queries", "QUERIES", "--to", engine
+    return " ".join((*words, "--out", "served"))
 
 
-def _text(request: Any) -> str:
-    """A request as it is sent: where it goes, if it says so, and its body."""
-    body = getattr(request, "body", request)
-    text = body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)
-    return f"{request.to}\n{text}" if hasattr(request, "to") else text
+def _text(request: Request) -> str:
+    return f"{request.to}\n{shown(request)}"

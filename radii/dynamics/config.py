@@ -146,10 +146,11 @@ def read_settings(path: StrPath, overrides: Mapping[str, Any] | None = None) -> 
     `overrides` replace values of `[setting]`, and take their names out of `[grid]`. Raises InputError with
     the file on anything that is not TOML, another table, or a value that a Setting refuses.
     """
+    with open_text(path) as file:
+        text = file.read()
     try:
-        with open_text(path) as file:
-            tables = tomllib.loads(file.read())
-    except tomllib.TOMLDecodeError as error:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InputError(f"not TOML ({error})", where=path, fix="correct the file") from error
     unknown = [name for name in tables if name not in ("setting", "grid")]
     if unknown or not all(isinstance(table, dict) for table in tables.values()):
@@ -176,6 +177,6 @@ def parse_values(words: list[str]) -> dict[str, Any]:
             raise InputError(f"{word!r}", where="--set", fix="write NAME=VALUE, as in --set lam=0.1")
         try:
             found[name] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             found[name] = text
     return found

@@ -11,7 +11,8 @@ from pydantic import Field, ValidationError
 
 from radii.data.embeddings import Floats
 from radii.data.files import StrPath, atomic_write, readable
-from radii.errors import InputError
+from radii.data.locks import only_writer
+from radii.errors import InputError, printable_json
 from radii.result import Correlation, Interval, Part
 
 RegimeLabel = Literal["heat-controlled", "length-controlled", "drift-dominated", "inconclusive"]
@@ -149,13 +150,14 @@ class Probe:
     def write(self, folder: StrPath) -> Path:
         """Write probe.json and inputs.csv into a folder; the path of the first."""
         target = Path(folder) / "probe.json"
-        with atomic_write(Path(folder) / "inputs.csv", mode="w") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(["id", *self.columns])
-            for name, *values in zip(self.ids, *self.columns.values(), strict=True):
-                rows.writerow([name, *(repr(float(value)) for value in values)])
-        with atomic_write(target, mode="w") as file:
-            file.write(self.report.model_dump_json(indent=2) + "\n")
+        with only_writer(folder, wait=True):
+            with atomic_write(Path(folder) / "inputs.csv", mode="w") as file:
+                rows = csv.writer(file, lineterminator="\n")
+                rows.writerow(["id", *self.columns])
+                for name, *values in zip(self.ids, *self.columns.values(), strict=True):
+                    rows.writerow([name, *(repr(float(value)) for value in values)])
+            with atomic_write(target, mode="w") as file:
+                file.write(printable_json(self.report.model_dump_json(indent=2)) + "\n")
         return target
 
 

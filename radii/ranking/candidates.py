@@ -106,6 +106,7 @@ def find_candidates(
     """
     from radii.ranking.exhaustive import exhaustive
 
+    docs, queries = docs.moderate(), queries.moderate()
     if sizes is None and len(docs) * len(queries) <= _SMALL:
         nothing = np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0)
         streamed = [nothing] * len(families)
@@ -118,6 +119,8 @@ def find_candidates(
     filled = exhaustive(docs, queries, left, families, k, gamma_range, excluded)
     if progress is not None:
         progress(len(docs), len(docs))
+    docs.unchanged()
+    queries.unchanged()
     return [_with(*parts) for parts in zip(some, left, filled, strict=True)]
 
 

@@ -6,36 +6,19 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from pydantic import ValidationError
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from radii.data.files import StrPath, atomic_write, open_text
-from radii.errors import InputError, printable
+from radii.data.files import StrPath, atomic_write
+from radii.errors import printable
 from radii.report import story
 from radii.result import Finding, Report
 
 Pair = tuple[Report, Report]
 Row = tuple[str, str, str]
 NOTHING = "–"
-
-
-def read_report(path: StrPath) -> Report:
-    """A report.json of this version or an older one; InputError on any other file."""
-    with open_text(path) as file:
-        text = file.read()
-    try:
-        return Report.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(
-            f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}",
-            where=path,
-            cause="another file, or a report of a later version",
-            fix="give the report.json of radii audit",
-        ) from error
 
 
 def names_of(first: StrPath, second: StrPath) -> tuple[str, str]:

@@ -76,7 +76,7 @@ def path_figure(report: Report) -> Figure | None:
             dx=alt.expr("datum.g > 0.5 ? -6 : 6"),
             dy=-2,
         )
-        .encode(x, y=alt.value(alt.expr("datum.up ? 14 : height")), text="name:N")
+        .encode(x, y=alt.value(alt.expr("datum.up ? 40 : height")), text="name:N")
     )
     said = ""
     if arm is not None and arm.parameters.get("gamma"):

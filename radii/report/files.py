@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from radii.data.files import atomic_write
+from radii.errors import printable_json
 from radii.ranking.path import MetricPath
 from radii.result import Report
 
@@ -17,7 +18,7 @@ def write_report(report: Report, folder: str | os.PathLike[str]) -> Path:
     """`folder`/report.json; the folder is made. InputError when it cannot be written."""
     target = Path(folder) / "report.json"
     with atomic_write(target, mode="w") as out:
-        out.write(report.model_dump_json(indent=2) + "\n")
+        out.write(printable_json(report.model_dump_json(indent=2)) + "\n")
     return target
 
 

@@ -59,7 +59,8 @@ def page(template: str, **values: Any) -> str:
     environment = _environment()
     from markupsafe import Markup
 
-    return str(environment.get_template(template).render(**values, scripts=Markup(_scripts())))
+    scripts = Markup(_scripts() if values["specs"] else "")  # two megabytes that only figures need
+    return str(environment.get_template(template).render(**values, scripts=scripts))
 
 
 def check_extra() -> None:

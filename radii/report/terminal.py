@@ -42,7 +42,7 @@ def show(
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     label = Text(verdict.label, style=f"bold {_COLOURS.get(verdict.label, 'magenta')}")
-    grid.add_row("Verdict", Text.assemble(label, f": {verdict.summary}"))
+    grid.add_row("Verdict", Text.assemble(label, f": {printable(verdict.summary)}"))
     if report.recommendation.method not in ("cosine", "norm exponent"):
         grid.add_row("Better", Text(printable(report.recommendation.summary)))
     grid.add_row("Norms", _norms(report))

@@ -51,9 +51,10 @@ def summarise(norms: Floats, extremes: int = 10) -> NormSummary:
     ([1, 2, 0], 2.0, 0.566, False)
     """
     order = np.argsort(norms, kind="stable")
+    scale = 2.0 ** float(np.frexp(norms[order[-1]])[1] - 1)  # sums and squares stay in range
     return NormSummary(
-        mean=float(norms.mean()),
-        sd=float(norms.std()),
+        mean=float((norms / scale).mean() * scale),
+        sd=float((norms / scale).std() * scale),
         sd_log=float(np.log(norms).std()),
         smallest=float(norms[order[0]]),
         median=float(np.median(norms)),

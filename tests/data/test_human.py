@@ -45,7 +45,7 @@ def test_other_arrays_are_refused(folder, refused, given, fragments):
 def test_missing_and_broken_files_are_refused(tmp_path, refused):
     refused(lambda: read_cifar10h(tmp_path), "cifar10h-counts.npy", "no such file")
     (tmp_path / "cifar10h-counts.npy").write_bytes(b"text")
-    refused(lambda: read_cifar10h(tmp_path), "cifar10h-counts.npy", "not a plain .npy array")
+    refused(lambda: read_cifar10h(tmp_path), "cifar10h-counts.npy", "not a .npy file")
 
 
 def test_cifar10h_is_whole(shared_data):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 
 import pytest
@@ -13,6 +12,7 @@ from radii.deploy.engines import ENGINES
 from radii.deploy.export import exported
 from radii.deploy.manifest import Manifest
 from radii.deploy.menu import menu, preview
+from radii.deploy.recipes import recipe, shown
 from radii.report.files import write_report
 from tests.planted import FAST, long_distractors
 
@@ -56,10 +56,15 @@ def test_a_server_that_needs_an_exponent_is_left_out_where_there_is_none(report)
     assert not [name for name in offered if "formula" in name or "script" in name]
 
 
-def test_requests_are_valid_json_or_the_servers_own_language(report):
-    for name, blocks in menu(report, "report.json").items():
-        if name.startswith(("elasticsearch", "opensearch", "mongodb")):
-            for label, text in blocks[1:]:
-                body = text[text.index("{") :]
-                json.loads(body)
-                assert label
+def test_a_server_gets_the_requests_of_its_recipe(report, tmp_path):
+    """Of the export that the menu's own command writes."""
+    docs, queries, _ = long_distractors()
+    offered = menu(report, str(write_report(report, tmp_path)))
+    for name in ("redis", "mongodb", "elasticsearch-formula"):
+        export_to(tmp_path / "report.json", docs, tmp_path / name, name, queries=queries)
+        made = recipe(name, exported(tmp_path / name / "export")[1], 10)
+        told = dict(offered[f"{name} (server)"])
+        assert told[f"Create: {made.why}"] == f"{made.create.to}\n{shown(made.create)}"
+        assert told["Ask"] == f"{made.search.to}\n{shown(made.search)}"
+        assert told["Load them"] == made.load
+        assert f"--to {name} " in told["Write the vectors"]

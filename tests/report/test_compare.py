@@ -10,8 +10,9 @@ from rich.console import Console
 
 import radii
 from radii.cli import main
-from radii.report.compare import arms, disagreements, facts, names_of, read_report, show_comparison
+from radii.report.compare import arms, disagreements, facts, names_of, show_comparison
 from radii.report.files import write_report
+from radii.report.reading import read_report
 from tests.planted import FAST, long_distractors, long_relevant, random_corpus, unit
 
 

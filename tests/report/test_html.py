@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -90,9 +91,15 @@ CASES = {
 }
 
 
+@cache
+def case(name: str) -> Report:
+    """A report of CASES, made once."""
+    return CASES[name]()
+
+
 @pytest.fixture(scope="module", params=CASES)
 def report(request):
-    return CASES[request.param]()
+    return case(request.param)
 
 
 def specs(text):
@@ -153,7 +160,7 @@ def test_figures_have_words_and_are_valid_vega_lite(report):
 
 
 def test_hostile_text_is_text():
-    text = html.report_html(hostile_report(), RECIPES)
+    text = html.report_html(case("hostile"), RECIPES)
     page = Page(text)
     assert [tag for tag, _ in page.tags].count("script") == 5
     assert [tag for tag, _ in page.tags].count("style") == 1
@@ -165,7 +172,7 @@ def test_hostile_text_is_text():
 
 
 def test_the_figure_of_the_path_holds_the_reports_numbers():
-    report = CASES["discount"]()
+    report = case("discount")
     spec = specs(html.report_html(report))["path"]
     rows = [layer["data"]["values"] for layer in spec["layer"]]
     band, exact = rows[0], rows[1]
@@ -180,13 +187,13 @@ def test_the_figure_of_the_path_holds_the_reports_numbers():
 
 
 def test_an_arm_far_off_is_named_at_the_edge_and_does_not_squeeze_the_rest():
-    arm = CASES["discount"]().arms[0]
+    arm = case("discount").arms[0]
 
     def worth(name, gain):
         return arm.model_copy(update={"name": name, "gain": gain, "gain_ci": (gain - 0.01, gain + 0.01)})
 
     arms = [worth(f"arm {i}", 0.01 * i) for i in range(4)] + [worth("far", -0.9)]
-    report = CASES["discount"]().model_copy(update={"arms": arms})
+    report = case("discount").model_copy(update={"arms": arms})
     spec = specs(html.report_html(report))["arms"]
     rows = {row["arm"]: row for layer in spec["layer"] for row in layer["data"]["values"] if "arm" in row}
     assert [name for name, row in rows.items() if row["off"]] == ["far"]
@@ -201,7 +208,7 @@ def test_an_arm_far_off_is_named_at_the_edge_and_does_not_squeeze_the_rest():
 
 
 def test_a_report_of_the_first_version_becomes_a_page():
-    document = json.loads(CASES["discount"]().model_dump_json())
+    document = json.loads(case("discount").model_dump_json())
     del document["sample"], document["changes"], document["norms"]["histogram"], document["path"]["steps"]
     for name in ("most", "never"):
         document["hubness"].pop(name)
@@ -213,10 +220,10 @@ def test_a_report_of_the_first_version_becomes_a_page():
 def test_a_missing_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"jinja2 is not installed.*radii\[report\]"):
-        html.write_html(CASES["no judgements"](), tmp_path)
+        html.write_html(case("no judgements"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_two_pages_of_one_report_are_equal():
-    report = CASES["discount"]()
+    report = case("discount")
     assert html.report_html(report, RECIPES) == html.report_html(report, RECIPES)

@@ -80,8 +80,10 @@ class FaissIVF(FaissFlat):
     """IndexIVFFlat; half of its lists are searched."""
 
     name = "faiss-ivf"
-    forms = ("unit", "ip")
-    why = "its lists are split by direction, so long vectors in lists not searched are missed (issue 1496)"
+    forms = ("centred", "unit", "ip")
+    why = (
+        "its lists are split by direction and long vectors elsewhere are missed (issue 1496), less so centred"
+    )
     exact = False
 
     def index(self, faiss: Any, served: Embeddings, metric: int) -> Any:

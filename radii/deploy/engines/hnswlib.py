@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
@@ -52,11 +53,14 @@ class Hnswlib(Engine):
         write_keys(target, served.ids)
 
     def search(self, location: StrPath, queries: Array, k: int) -> Hits:
-        """As `Engine.search`; hnswlib refuses a k beyond what it holds, so k is cut here."""
+        """As `Engine.search`; hnswlib refuses a k beyond what it can reach, so k is cut here."""
         index = self.opened(location)
         k = min(k, index.get_current_count())
         index.set_ef(max(_EF, k))
-        rows, away = index.knn_query(queries, k=k)
+        try:
+            rows, away = index.knn_query(queries, k=k)
+        except RuntimeError:  # fewer than k, for some query
+            rows, away = _one_by_one(index, queries, k)
         return hits_of_rows(read_keys(location), rows, 1.0 - away)
 
     def source(self, location: StrPath) -> HnswlibSource:
@@ -68,3 +72,19 @@ class Hnswlib(Engine):
         index = self.library().Index(space="ip", dim=read_manifest(location).served_dim)
         index.load_index(str(Path(location) / _FILE))
         return index
+
+
+def _one_by_one(index: Any, queries: Array, k: int) -> tuple[npt.NDArray[np.int64], Array]:
+    """Rows and distances of what a graph in pieces can reach, −1 beyond: it gives k or nothing."""
+    rows = np.full((len(queries), k), -1)
+    away = np.full((len(queries), k), np.inf, dtype=np.float32)
+    for at, query in enumerate(queries):
+        low, high = 0, k  # low can be had, high + 1 cannot
+        while low < high:
+            middle = (low + high + 1) // 2
+            try:
+                rows[at, :middle], away[at, :middle] = index.knn_query(query, k=middle)
+                low = middle
+            except RuntimeError:
+                high = middle - 1
+    return rows, away

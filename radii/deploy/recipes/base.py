@@ -12,14 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from radii.data.embeddings import Floats
 from radii.data.files import StrPath
-from radii.deploy.export import RESTORE, exported
+from radii.deploy.export import exported, read_undo
 from radii.deploy.forms import Form
 from radii.deploy.manifest import Manifest
 from radii.errors import InputError
@@ -37,6 +36,8 @@ INDEX, ROW, ID, VECTOR, NORM, MULTIPLIER, PENALTY = (
 )
 Body = dict[str, Any]
 FORMULA = "-formula"
+# Of a server whose index is a graph of raw products, the better one first (docs/graph-recall.md).
+GRAPH: tuple[Form, ...] = ("centred", "ip")
 _BY_NORM = ("norm exponent", "discount only", "amplify only", "inner product")
 _ROWS = 1024
 
@@ -104,8 +105,8 @@ class Recipe:
             raise InputError(
                 f"the {manifest.form} form", where=folder, fix=f"export the {self.form} form for {self.name}"
             )
-        with np.load(Path(folder) / RESTORE, allow_pickle=False) as undo:
-            norms, multipliers = undo["norms"], 1.0 / undo["factor"]
+        factor, norms, _ = read_undo(folder, manifest)
+        multipliers = 1.0 / factor
         for at in range(0, len(served), _ROWS):
             block = np.asarray(served.vectors[at : at + _ROWS], dtype=np.float64)
             rows = slice(at, at + len(block))
@@ -162,15 +163,17 @@ def check_formula(method: str, moves: bool, name: str) -> None:
 
 
 def check(
-    manifest: Manifest, k: int, name: str, form: Form, *, dims: int | None = None, most: int | None = None
+    manifest: Manifest, k: int, name: str, *forms: Form, dims: int | None = None, most: int | None = None
 ) -> None:
     """Refuse what the server documents that it does not take.
 
     Raises InputError on an export of another form, more than `dims` dimensions, and a k outside 1 … `most`.
     """
-    if manifest.form != form:
+    if manifest.form not in forms:
         raise InputError(
-            f"the {manifest.form} form", where=name, fix=f"export again with --form {form}, or --to {name}"
+            f"the {manifest.form} form",
+            where=name,
+            fix=f"export again with --form {forms[0]}, or --to {name}",
         )
     stored = manifest.dim if name.endswith(FORMULA) else manifest.served_dim
     if dims is not None and stored > dims:

@@ -7,7 +7,7 @@
   // Figures. Their colours are the page's variables, so that no theme needs them drawn again.
   const specs = parsed("specs"), config = parsed("config");
   const drawings = [...document.querySelectorAll("[data-spec]")].map((place) =>
-    vegaEmbed(place, specs[place.dataset.spec], { actions: false, renderer: "svg", config, defaultStyle: false })
+    vegaEmbed(place, specs[place.dataset.spec], { mode: "vega-lite", actions: false, renderer: "svg", config, defaultStyle: false })
       .catch((error) => { place.textContent = `This figure could not be drawn: ${error.message}`; throw error; }));
   Promise.all(drawings).then(() => { document.documentElement.dataset.drawn = String(drawings.length); });
 
@@ -70,8 +70,13 @@
   // Paper shows what is folded.
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
-    for (const one of opened) one.open = true;
+    for (const one of document.querySelectorAll("details:not([open])")) {
+      opened.push(one);
+      one.open = true;
+    }
   });
-  addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
+  addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
+    opened = [];
+  });
 })();
