@@ -109,6 +109,8 @@ def judge(
     whole = bool(balance.settles.all()) and bool(np.isfinite(balance.norms).all())
     compared = {name: value[name] for name in ("raw", "scaled", "angular", "drift", "second")}
     compared["damping"] = found.alpha
+    if found.power.value is not None:
+        compared["matched"] = value["raw"] * norms ** (2 * np.clip(found.power.value, -1, 1))
     if length is not None:
         compared["length"] = length
     if whole:

@@ -17,14 +17,19 @@ def regime(
     """Name what controls the norm.
 
     In this order: *inconclusive* where the heat is not reliable (0.7). *heat-controlled* where the norm rises
-    with heat in all three normalisations, length held fixed, every interval above 0: one of them alone may be
-    the factor R. *length-controlled* where |ρ(norm, length)| is at least 0.5 over its whole interval.
-    *drift-dominated* where drift alone gives most inputs' equilibrium and the norm rises with drift, length
-    held fixed. Else *inconclusive*. Without lengths the plain correlations decide, and length cannot.
+    with raw heat and with matched heat, that of R^p Δz / η at the measured p, length held fixed, both intervals
+    above 0: each alone may be arithmetic, raw heat where Δz ∝ R and R²-fold heat always. Where heat alone sets
+    the norm, p = 1 and R⁴ ∝ S, so raw heat S / R² rises with R² while angular heat S / R⁴ is level. Without a
+    measured p, all three normalisations have to rise. *length-controlled* where |ρ(norm, length)| is at least
+    0.5 over its whole interval. *drift-dominated* where drift alone gives most inputs' equilibrium and the norm
+    rises with drift, length held fixed. Else *inconclusive*. Without lengths the plain correlations decide, and
+    length cannot.
 
     `drift_share` is the share of inputs whose stationary norm is drift's within 5 %.
     """
-    held = {name: _best(norm_with[name]) for name in ("raw", "scaled", "angular", "drift")}
+    deciding = ("raw", "matched") if "matched" in norm_with else ("raw", "scaled", "angular")
+    known = ("raw", "scaled", "angular", "matched", "drift")
+    held = {name: _best(norm_with[name]) for name in known if name in norm_with}
     length = norm_with["length"].plain if "length" in norm_with else None
     trust = reliability["raw"].whole
     numbers: dict[str, float | None] = {
@@ -45,12 +50,12 @@ def regime(
             f"The heat of two halves of the minibatches does not agree (reliability {shown}): take more."
         )
         return Regime(label="inconclusive", meaning=meaning, numbers=numbers)
-    if all(_above(held[name]) for name in ("raw", "scaled", "angular")):
-        meaning = f"The norm rises with heat however it is normalised ({heat})."
+    if all(_above(held[name]) for name in deciding):
+        meaning = f"The norm rises with heat, and with {' and '.join(deciding[1:])} heat too ({heat})."
         return Regime(label="heat-controlled", meaning=meaning, numbers=numbers)
     if length is not None and _far(length):
         meaning = (
-            f"The norm goes with text length (ρ {_shown(length)}), and not with heat in every normalisation "
+            f"The norm goes with text length (ρ {_shown(length)}), and not with heat beyond arithmetic "
             f"({heat}): do not read it as specificity."
         )
         return Regime(label="length-controlled", meaning=meaning, numbers=numbers)

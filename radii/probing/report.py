@@ -116,7 +116,9 @@ class ProbeReport(Part):
     schema_version: str = "1.0"
     setup: Setup
     regime: Regime
-    norm_with: dict[str, With] = Field(description="By quantity: length, raw, scaled, angular, drift ...")
+    norm_with: dict[str, With] = Field(
+        description="By quantity: length, raw, scaled, angular, matched, drift ..."
+    )
     by_radius: ByRadius = Field(description="Stand beside norm_with['scaled'].plain.")
     minibatch_error: dict[str, float | None] = Field(
         description="Standard error over minibatches of the plain correlation with each heat and drift."

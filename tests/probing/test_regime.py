@@ -14,7 +14,7 @@ def rho(estimate, width=0.1):
     return Correlation(estimate=estimate, low=estimate - width, high=estimate + width)
 
 
-def found(raw, scaled, angular, drift, length=None):
+def found(raw, scaled, angular, drift, length=None, matched=None):
     """With, from plain values, or (plain, length held fixed)."""
 
     def one(value):
@@ -22,8 +22,7 @@ def found(raw, scaled, angular, drift, length=None):
         return With(plain=rho(plain), length_fixed=None if fixed is None else rho(fixed), all_fixed=None)
 
     given = {"raw": raw, "scaled": scaled, "angular": angular, "drift": drift}
-    if length is not None:
-        given["length"] = length
+    given |= {name: v for name, v in (("length", length), ("matched", matched)) if v is not None}
     return {name: one(value) for name, value in given.items()}
 
 
@@ -39,6 +38,16 @@ def reliable(whole=0.99):
         (((0.80, 0.58), (0.94, 0.8), (0.5, 0.4), 0.1, -0.91), 0.99, 0.2, "heat-controlled"),
         ((0.8, 0.9, 0.4, 0.1), 0.99, 0.2, "heat-controlled"),
         ((0.8, 0.9, 0.05, 0.1), 0.99, 0.2, "inconclusive"),
+        # At the theory's own equilibrium (p = 1, R⁴ ∝ S) angular heat is level; matched heat is what counts.
+        ((0.8, 0.9, 0.0, 0.1, None, 0.9), 0.99, 0.2, "heat-controlled"),
+        ((0.8, 0.9, 0.4, 0.1, None, 0.05), 0.99, 0.2, "inconclusive"),
+        ((0.05, 0.9, 0.0, 0.1, None, 0.9), 0.99, 0.2, "inconclusive"),
+        (
+            ((0.8, 0.58), (0.94, 0.8), (-0.22, -0.04), 0.1, -0.91, (-0.2, -0.04)),
+            0.99,
+            0.2,
+            "length-controlled",
+        ),
         ((0.0, 0.9, 0.0, 0.5), 0.99, 0.8, "drift-dominated"),
         ((0.0, 0.9, 0.0, 0.5), 0.99, 0.4, "inconclusive"),
         ((0.0, 0.9, 0.0, 0.5), 0.99, None, "inconclusive"),
@@ -53,6 +62,18 @@ def test_rules(given, whole, share, label):
     assert verdict.label == label
     assert "surrogate" in verdict.caveat
     assert verdict.numbers["share of inputs held up by drift"] == share
+
+
+def test_norms_at_the_balance_of_heat_and_damping_are_heat_controlled():
+    rng = np.random.default_rng(2)
+    second = np.exp(rng.normal(size=200))
+    norms = second**0.25  # R⁴ = η S / (2 α)
+    raw = second / norms**2 * np.exp(0.05 * rng.normal(size=200))  # as measured, of Δz = η u / R
+    heats = {"raw": raw, "scaled": raw * norms**2, "angular": raw / norms**2, "matched": raw * norms**2}
+    heats["drift"] = rng.normal(size=200)
+    both = go_with(norms, heats, None, {}, seed=0)
+    assert both["angular"].plain.low < 0.1, "level, but for what the measurement adds"
+    assert regime(both, reliable(), 0.0).label == "heat-controlled"
 
 
 def test_undefined_correlations_decide_nothing():
