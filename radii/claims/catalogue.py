@@ -35,6 +35,9 @@ CLAIMS = {
     "retrieval": "radii.claims.retrieval",
     "specificity": "radii.claims.specificity",
     "transfer": "radii.claims.transfer",
+    "head": "radii.claims.head",
+    "attributed": "radii.claims.attributed",
+    "signs": "radii.claims.signs",
 }
 
 

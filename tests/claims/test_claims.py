@@ -28,8 +28,10 @@ REAL = (
     "transfer",
     "uncertainty",
     "across",
+    "attributed",
+    "signs",
 )
-WORDNET = ("finetuning", "generality", "hypernyms", "across")
+WORDNET = ("finetuning", "generality", "hypernyms", "across", "head", "attributed", "signs")
 # Claims whose fast setting trains networks too small to compare their numbers with those of the full one.
 TRAINED = ("uncertainty", "across")
 
@@ -240,8 +242,34 @@ def test_every_model_is_probed_beside_what_the_factor_makes(outcomes):
     assert table["p"] == pytest.approx(1, abs=0.02)
 
 
-# Retrieval and depth: a piece of a collection is another task than the whole.
-@pytest.mark.parametrize("claim", [c for c in REAL if c not in ("retrieval", "specificity", *TRAINED)])
+def test_heads_are_compared_with_their_orthogonal_factor_when_fast(outcomes):
+    outcome = outcomes("head")
+    assert len(outcome.table) == 4
+    for row in outcome.table:
+        assert row["sd of log norm"] > 0
+        assert 0 < row["cosine, orthogonal"] < 1
+
+
+def test_clip_gains_by_what_hub_suppression_gains(outcomes):
+    """As in the demo: beside a hub penalty the norm adds nothing; beside rarity it keeps its gain."""
+    outcome = outcomes("attributed")
+    assert outcome.statement("COCO: gain of hub suppression").value > 0.02
+    assert outcome.statement("COCO: norm beyond hub suppression").low < 0
+    assert outcome.statement("COCO: norm beyond rarity").value > 0.02
+
+
+def test_signs_are_counted(outcomes):
+    outcome = outcomes("signs")
+    counts = [outcome.statement(f"rows with sign {sign}").value for sign in ("+", "−", "unclear")]
+    assert sum(counts) == len(outcome.table)
+    assert {row["from"] for row in outcome.table} == {"retrieval", "specificity", "transfer", "head", "signs"}
+
+
+# Retrieval and depth: a piece of a collection is another task than the whole. Signs: mostly what is recorded.
+UNLIKE = ("retrieval", "specificity", "signs", *TRAINED)
+
+
+@pytest.mark.parametrize("claim", [c for c in REAL if c not in UNLIKE])
 def test_what_was_recorded_is_about_what_the_fast_setting_gives(outcomes, claim):
     fast, full = outcomes(claim), recorded(claim)
     shared = {s.name: s for s in full.statements}
