@@ -198,8 +198,8 @@ def row_norms(vectors: Vectors) -> Floats:
     norms = np.empty(n)
     step = max(1, _CACHED_BYTES // (8 * dim))
     for start in range(0, n, step):
-        block = np.asarray(vectors[start : start + step], dtype=np.float64, order="C")
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            block = np.asarray(vectors[start : start + step], dtype=np.float64, order="C")
             squares = np.einsum("ij,ij->i", block, block)
             norms[start : start + step] = np.sqrt(squares)
             # Squares below the smallest normal number have lost digits, above the largest are inf.

@@ -18,8 +18,8 @@ from tests.reliability.world import World
 
 PACKAGE = Path(radii.__file__).parent
 
-# What writes a file by itself, and who may: `atomic_write`; a log that grows line by line; the command line and
-# the locks open /dev/null and a folder.
+# What writes a file by itself, and who may: `atomic_write`; a log that grows line by line; the command line
+# and the locks open /dev/null and a folder.
 WRITERS = {
     "write_text",
     "write_bytes",
@@ -109,7 +109,7 @@ def test_two_writers_of_one_file_leave_it_whole_at_every_moment(tmp_path):
             assert len(text) == 300_000
             assert len(set(text)) == 1
             seen += 1
-    assert [(other.wait(), other.stderr.read()) for other in others] == [(0, b""), (0, b"")]
+    assert [(other.communicate()[1], other.returncode) for other in others] == [(b"", 0), (b"", 0)]
     assert seen
     assert [p.name for p in path.parent.iterdir()] == ["report.json"]
 
