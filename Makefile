@@ -1,17 +1,17 @@
-# .ci/run runs demo, lint, test and slow. All targets are idempotent and fast the second time.
+# .ci/run runs demo, lint, docs, test and slow. All targets are idempotent and fast the second time.
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test slow lint bench calibrate clean
+.PHONY: demo test slow lint docs pages lowest bench calibrate clean
 
 # A stamp per set of extras: pip runs again only when the project's own files changed.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) -e .
+	$(PIP) -e '.[report]'
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
@@ -37,6 +37,19 @@ lint: $(VENV)/.dev  ## style, types, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e '.[docs]'
+	@touch $@ $(VENV)/.core
+
+docs: $(VENV)/.docs  ## the site, strictly: a broken link or reference fails
+	$(BIN)/mkdocs build --strict
+
+pages: $(VENV)/.test  ## run every page's commands and paste what they print; make the generated pages
+	$(BIN)/python -m scripts.refresh_pages
+
+lowest:  ## the oldest versions that pyproject.toml allows, in a venv of their own; minutes
+	PYTHON=$(PYTHON) scripts/lowest.sh
+
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e '.[bench]'
 	@touch $@ $(VENV)/.test $(VENV)/.core
@@ -53,4 +66,4 @@ calibrate: $(VENV)/.test  ## how often the evidence is right about planted truth
 	$(BIN)/python benchmarks/calibration.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache radii-demo
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache radii-demo site .lowest

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -65,6 +66,8 @@ class Attribution:
         Spearman's and Kendall's, of every pair of signals, the norm among them.
     hubness : Hubness or None
         Of the k-occurrence under cosine.
+    occurrence : (n_docs,) float64, optional
+        The k-occurrence itself, where `hubness` is.
     explained : Relation or None
         Share of the variance of log norm that the other signals predict.
     arms : list of Contender
@@ -82,6 +85,7 @@ class Attribution:
     signals: list[Signal]
     related: tuple[Correlations, Correlations] | None
     hubness: Hubness | None
+    occurrence: Floats | None
     explained: Relation | None
     arms: list[Contender]
     beyond: Contender | None
@@ -117,8 +121,15 @@ def proxies(
     return {name: values for name, values in found.items() if multiplier(values) is not None}
 
 
-def field_of(question: Question, signals: Mapping[str, Floats]) -> Field:
-    """Paths of the norm, of its residual, of every signal, and of the query bank's penalties."""
+def field_of(
+    question: Question,
+    signals: Mapping[str, Floats],
+    progress: Callable[[int, int], None] | None = None,
+) -> Field:
+    """Paths of the norm, of its residual, of every signal, and of the query bank's penalties.
+
+    `progress` is told how many documents every query fold has seen, of how many.
+    """
     log_norm = np.log(question.docs.norms)
     varies = float(np.ptp(log_norm)) > 0
     families = {NORM: question.docs.norms}
@@ -128,10 +139,15 @@ def field_of(question: Question, signals: Mapping[str, Floats]) -> Field:
             families[name] = usable
     if varies and signals and len(question.docs) >= 20:
         families[RESIDUAL] = np.exp(residuals(log_norm, signals, question.seed))
-    return Field(question, families, families.get("length"))
+    return Field(question, families, families.get("length"), progress)
 
 
-def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> Attribution:
+def attribute(
+    field: Field,
+    signals: Mapping[str, Floats],
+    norm: Contender,
+    progress: Callable[[int, int], None] | None = None,
+) -> Attribution:
     """Judge every arm and rival, and see what is left of the norm's gain.
 
     Parameters
@@ -142,25 +158,34 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
         Of `proxies`.
     norm : Contender
         The norm's exponent.
+    progress : callable, optional
+        Called with (arms judged, of how many).
     """
     question = field.question
     docs = question.docs
-    arms = [field.exponent(name, name) for name in signals if name in field.curves]
+    tasks: list[Callable[[], Contender]] = [
+        partial(field.exponent, name, name) for name in signals if name in field.curves
+    ]
     if RESIDUAL in field.curves:
-        arms.append(field.exponent(RESIDUAL, RESIDUAL))
+        tasks.append(partial(field.exponent, RESIDUAL, RESIDUAL))
     if field.joint:
-        arms.append(field.together("norm and length", "length"))
+        tasks.append(partial(field.together, "norm and length", "length"))
     if question.banked:
-        arms += [
-            field.exponent(DENSITY, DENSITY),
-            field.exponent(OCCURRENCE, OCCURRENCE),
-            field.penalty(HUB),
-            field.fixed("CSLS", "hubness", {"weight": 0.5}, (HUB, 0.5 * question.reach)),
-            field.fixed(LOCAL, "hubness", {}, (LOCAL, 0.0), offered=True),
-            field.penalty(SOFTMAX),
-            field.dynamic(),
+        tasks += [
+            partial(field.exponent, DENSITY, DENSITY),
+            partial(field.exponent, OCCURRENCE, OCCURRENCE),
+            partial(field.penalty, HUB),
+            partial(field.fixed, "CSLS", "hubness", {"weight": 0.5}, (HUB, 0.5 * question.reach)),
+            partial(field.fixed, LOCAL, "hubness", {}, (LOCAL, 0.0), offered=True),
+            partial(field.penalty, SOFTMAX),
+            field.dynamic,
         ]
-    arms += [field.projected(name) for name in field.projections]
+    tasks += [partial(field.projected, name) for name in field.projections]
+    arms = []
+    for judge in tasks:
+        arms.append(judge())
+        if progress is not None:
+            progress(len(arms), len(tasks))
     proxy = max(
         (arm for arm in arms if arm.build is not None), key=lambda arm: arm.estimate.mean, default=None
     )
@@ -171,7 +196,7 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
             known[HUB] = question.bank.near.mean(axis=0)
         beyond = field.beyond(proxy, np.exp(residuals(np.log(docs.norms), known, question.seed)))
     best, honest = honest_best(question, [norm, *(arm for arm in arms if arm.offered)])
-    shown, hubs = dict(signals), None
+    shown, hubs, occurrence = dict(signals), None, None
     # Where lists hold most of the corpus, everything is retrieved often.
     if question.banked and len(docs) > 2 * NEIGHBOURS:
         occurrence = question.bank.total_occurrence
@@ -189,4 +214,4 @@ def attribute(field: Field, signals: Mapping[str, Floats], norm: Contender) -> A
         beside = [Signal(name, both[0][NORM, name], left.get(name)) for name in shown]
     few = not signals or len(docs) < 20
     explained = None if few else variance_explained(np.log(docs.norms), signals, question.seed)
-    return Attribution(beside, both, hubs, explained, arms, beyond, proxy, best, honest)
+    return Attribution(beside, both, hubs, occurrence, explained, arms, beyond, proxy, best, honest)

@@ -9,7 +9,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sized
-from dataclasses import asdict
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from radii.evidence.field import Field
 from radii.evidence.holdout import Protocol
 from radii.evidence.intervals import queries_needed
 from radii.evidence.question import Question
+from radii.exhibits import changes_of, compared_exponent, hubness_of, norms_of, path_of, sample_of
 from radii.findings import (
     agrees,
     all_judged,
@@ -38,27 +39,24 @@ from radii.findings import (
 )
 from radii.probing.report import ProbeReport
 from radii.ranking.metrics import Metric
-from radii.ranking.path import MetricPath, check_same_dim
+from radii.ranking.path import check_same_dim
 from radii.ranking.steps import Curves
 from radii.result import (
+    TOKENS,
+    WORDS,
     Arm,
     Correlation,
     Data,
-    Document,
     How,
     Hubness,
-    Norms,
-    Path,
     Provenance,
     Related,
     Report,
     Signal,
 )
-from radii.signals.norm import NormSummary, summarise
+from radii.signals.norm import summarise
 from radii.signals.relations import Relation
 from radii.verdict import FEWEST_QUERIES, decide, recommend, without_judgements
-
-_CURVE_POINTS = 201
 
 
 def audit(
@@ -77,6 +75,8 @@ def audit(
     min_effect: float = 0.02,
     protocol: Protocol | None = None,
     probe: ProbeReport | None = None,
+    query_texts: Texts | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Report:
     """Whether the norms of these vectors may be used to rank, judged on held-out queries.
 
@@ -85,7 +85,7 @@ def audit(
     docs : (n_docs, dim) array or Embeddings
         Un-normalised document vectors. The ids of a bare array are its row numbers as strings.
     queries : (n_queries, dim) array or Embeddings
-    qrels : {query id: {document id: grade}}, or a path, optional
+    qrels : mapping of query ids to mappings of document ids to grades, or a path, optional
         Without judgements the verdict is `unverified` (or `no-signal`).
     texts : Texts, optional
         Texts of the documents, shown beside the extremes. When every document has one, its length and the
@@ -93,7 +93,7 @@ def audit(
     tokenize : callable, optional
         From a text to its tokens, of the model that made the vectors: length is counted in them. Without one,
         in words and marks; see `radii.signals.length.tokens`.
-    signals : {name: (n_docs,) numbers}, optional
+    signals : mapping of names to (n_docs,) numbers, optional
         Other explanations to test, such as position or popularity.
     metric : str
         With a cutoff; see `Metric.parse`.
@@ -110,6 +110,10 @@ def audit(
     protocol : Protocol, optional
     probe : ProbeReport, optional
         Of the model that made the vectors (`radii.probe`): adds findings, and changes no verdict.
+    query_texts : Texts, optional
+        Texts of the queries, shown beside those whose rankings change.
+    progress : callable, optional
+        Called with (what is being done, how far, of how much).
 
     Raises
     ------
@@ -135,23 +139,27 @@ def audit(
     found = [norms_vary(norms), no_extremes(norms), no_self(docs, queries, exclude_self)]
     found += [] if probe is None else probed(probe)
     arms: list[Arm] = []
-    steps = main = known = None
+    steps = main = known = changes = None
     signals = proxies(docs, texts, signals or {}, tokenize)
     if qrels is None:
         verdict = without_judgements(norms)
     else:
         question = Question(docs, queries, qrels, wanted, (low, high), exclude_self, seed, protocol)
-        field = field_of(question, signals)
+        field = field_of(question, signals, None if progress is None else partial(progress, "ranking"))
         steps = field.steps
         needed = _needed(steps.curves, min_effect, protocol)
         found += [all_judged(queries, steps), enough(steps, needed, min_effect)]
         if len(steps.ids) >= protocol.folds:
             main, *sides = _norm_arms(field)
-            known = attribute(field, signals, main)
+            known = attribute(
+                field, signals, main, None if progress is None else partial(progress, "judging")
+            )
             arms = [_as_arm(arm) for arm in (main, *sides, *known.arms)]
             found += evidence(main, arms, steps, low, high)
             found += attributed(main, known, texts is not None and "length" in signals)
-        found.append(agrees(field, qrels, {0.0, main.parameter if main is not None else 0.0}))
+        tuned = main.parameter if main is not None else 0.0
+        changes = changes_of(field, qrels, compared_exponent(tuned, (low, high)), texts, query_texts)
+        found.append(agrees(field, qrels, {0.0, tuned}))
         verdict = decide(norms, main, known, steps, needed, min_effect)
     return Report(
         verdict=verdict,
@@ -168,8 +176,8 @@ def audit(
             dtype=str(docs.vectors.dtype),
             exclude_self=exclude_self,
         ),
-        norms=_norms(docs, norms, texts),
-        path=_path(steps) if steps else None,
+        norms=norms_of(docs, norms, texts),
+        path=path_of(steps, protocol.level) if steps else None,
         arms=arms,
         signals=[
             Signal(
@@ -180,8 +188,10 @@ def audit(
             for s in (known.signals if known is not None else [])
         ],
         relations=_relations(known),
-        hubness=Hubness(**asdict(known.hubness)) if known is not None and known.hubness else None,
+        hubness=_hubness(docs, known, seed, texts),
         norm_explained=_correlation(known.explained) if known is not None and known.explained else None,
+        sample=None if known is None else sample_of(docs, known, signals, seed),
+        changes=changes,
         how=How(
             metric=str(wanted),
             gamma_range=(low, high),
@@ -191,7 +201,7 @@ def audit(
             resamples=protocol.resamples,
             level=protocol.level,
             min_effect=min_effect,
-            length_unit=None if texts is None else "words and marks" if tokenize is None else "tokens",
+            length_unit=None if texts is None else WORDS if tokenize is None else TOKENS,
         ),
         provenance=Provenance(
             radii=radii.__version__,
@@ -285,43 +295,7 @@ def _correlation(found: Relation) -> Correlation:
     return Correlation(estimate=found.estimate, low=found.low, high=found.high)
 
 
-# Report ----------------------------------------------------------------------------------------------------
-
-
-def _norms(docs: Embeddings, norms: NormSummary, texts: Texts | None) -> Norms:
-    def documents(rows: npt.NDArray[np.int64]) -> list[Document]:
-        return [
-            Document(
-                id=docs.ids[row],
-                norm=float(docs.norms[row]),
-                text=None if texts is None else texts.by_id.get(docs.ids[row]),
-            )
-            for row in rows
-        ]
-
-    return Norms(
-        mean=norms.mean,
-        sd=norms.sd,
-        sd_log=norms.sd_log,
-        smallest=norms.smallest,
-        median=norms.median,
-        largest=norms.largest,
-        constant=norms.constant,
-        longest=documents(norms.longest),
-        shortest=documents(norms.shortest),
-    )
-
-
-def _path(steps: MetricPath) -> Path:
-    low, high = steps.curves.low, steps.curves.high
-    gammas = np.linspace(low, high, _CURVE_POINTS)
-    best = steps.best()
-    return Path(
-        n_intervals=len(steps.values),
-        gammas=gammas.tolist(),
-        values=[steps.at(float(gamma)) for gamma in gammas],
-        cosine=steps.at(0.0),
-        inner_product=steps.at(1.0) if low <= 1.0 <= high else None,
-        best_gamma=best.gamma,
-        best_value=best.value,
-    )
+def _hubness(docs: Embeddings, known: Attribution | None, seed: int, texts: Texts | None) -> Hubness | None:
+    if known is None or known.hubness is None or known.occurrence is None:
+        return None
+    return hubness_of(docs, known.hubness, known.occurrence, seed, texts)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,8 +23,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Docs = Annotated[Path, typer.Argument(help="Document vectors: .npy, .npz, .safetensors or .parquet.")]
-Queries = Annotated[Path, typer.Option("--queries", help="Query vectors, in any of the same formats.")]
+Docs = Annotated[
+    str,
+    typer.Argument(help="Document vectors: .npy, .npz, .safetensors, .parquet, or an engine's address."),
+]
+Queries = Annotated[str, typer.Option("--queries", help="Query vectors, in any of the same places.")]
 DocIds = Annotated[Path | None, typer.Option("--ids", help="Document ids, one per line.")]
 QueryIds = Annotated[Path | None, typer.Option("--query-ids", help="Query ids, one per line.")]
 MetricName = Annotated[str, typer.Option("--metric", help="nDCG@k, R@k, P@k, RR@k (MRR), AP@k, Success@k.")]
@@ -33,6 +36,10 @@ ExcludeSelf = Annotated[bool, typer.Option("--exclude-self", help="Skip the docu
 AllowMissing = Annotated[
     bool, typer.Option("--allow-missing", help="Accept qrels that name unknown queries or documents.")
 ]
+Out = Annotated[Path, typer.Option("--out", help="Folder for report.json and report.html.")]
+Json = Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print the verdict and the advice only.")]
+Html = Annotated[bool, typer.Option("--html/--no-html", help="Write report.html (extra `report`).")]
 
 
 @app.command()
@@ -58,14 +65,20 @@ def audit(
     probe: Annotated[
         Path | None, typer.Option(help="Folder of radii probe, of the model that made the vectors.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for report.json.")] = Path("radii-report"),
-    json: Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")] = False,
+    query_texts: Annotated[
+        Path | None, typer.Option(help="Texts of the queries, to show: .jsonl or .tsv.")
+    ] = None,
+    out: Out = Path("radii-report"),
+    json: Json = False,
+    quiet: Quiet = False,
+    html: Html = True,
 ) -> None:
     """Say whether the norms of DOCS may be used to rank, judged on held-out queries."""
     from radii.data.files import readable, writable
     from radii.data.texts import read_texts
     from radii.data.tokenizer import read_tokenizer
     from radii.probing.report import read_report
+    from radii.report.progress import stages
     from radii.signals.columns import read_columns
 
     # Cheap checks first: a typing error should not wait for the vectors, nor the result for a bad folder.
@@ -74,24 +87,27 @@ def audit(
         readable(qrels)
     known = None if texts is None else read_texts(texts)
     tokenize = None if tokenizer is None else read_tokenizer(tokenizer)
-    vectors = radii.load(docs, ids=ids)
+    vectors = _vectors(docs, ids)
     columns = None if signals is None else read_columns(signals, vectors.ids)
-    report = radii.audit(
-        vectors,
-        radii.load(queries, ids=query_ids),
-        qrels,
-        texts=known,
-        tokenize=tokenize,
-        signals=columns,
-        metric=metric,
-        gamma_range=gamma_range,
-        exclude_self=exclude_self,
-        allow_missing=allow_missing,
-        min_effect=min_effect,
-        seed=seed,
-        probe=None if probe is None else read_report(probe),
-    )
-    _deliver(report, out, json)
+    with stages() as tell:
+        report = radii.audit(
+            vectors,
+            _vectors(queries, query_ids),
+            qrels,
+            texts=known,
+            tokenize=tokenize,
+            signals=columns,
+            metric=metric,
+            gamma_range=gamma_range,
+            exclude_self=exclude_self,
+            allow_missing=allow_missing,
+            min_effect=min_effect,
+            seed=seed,
+            probe=None if probe is None else read_report(probe),
+            query_texts=None if query_texts is None else read_texts(query_texts),
+            progress=tell,
+        )
+    _deliver(report, out, json, quiet, html)
 
 
 @app.command()
@@ -121,11 +137,13 @@ def path(
     if out is not None:
         writable(out)
     judged, wanted = read_qrels(qrels), Metric.parse(metric)
-    vectors, asked = radii.load(docs, ids=ids), radii.load(queries, ids=query_ids)
+    vectors, asked = _vectors(docs, ids), _vectors(queries, query_ids)
     judged = usable_qrels(vectors, asked, judged, str(qrels), allow_missing, exclude_self)
-    steps = radii.exponent_path(
-        vectors, asked, k=wanted.k, gamma_range=gamma_range, exclude_self=exclude_self
-    ).metric(wanted, judged)
+    with _progress("ranking") as tell:
+        found = radii.exponent_path(
+            vectors, asked, k=wanted.k, gamma_range=gamma_range, exclude_self=exclude_self, progress=tell
+        )
+        steps = found.metric(wanted, judged)
     text = path_csv(steps) if csv or (out is not None and out.suffix == ".csv") else path_json(steps)
     if out is None:
         _emit(text)
@@ -233,33 +251,73 @@ def probe(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for report.json.")] = Path("radii-demo"),
-    json: Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")] = False,
+    out: Out = Path("radii-demo"),
+    json: Json = False,
+    quiet: Quiet = False,
+    html: Html = True,
 ) -> None:
     """Audit the bundled data: CLIP text vectors of 1,203 class names, each a query against the others."""
     from radii.data import demo as bundled
     from radii.data.texts import read_texts
+    from radii.report.progress import stages
 
     files = bundled.paths()
     vectors = radii.load(files.vectors)
     vectors = radii.Embeddings(vectors.ids, vectors.vectors, "CLIP text vectors of LVIS classes")
-    report = radii.audit(
-        vectors, vectors, files.qrels, texts=read_texts(files.texts), exclude_self=True, seed=0
-    )
-    _deliver(report, out, json)
+    with stages() as tell:
+        report = radii.audit(
+            vectors,
+            vectors,
+            files.qrels,
+            texts=read_texts(files.texts),
+            exclude_self=True,
+            seed=0,
+            progress=tell,
+        )
+    _deliver(report, out, json, quiet, html)
 
 
-def _deliver(report: radii.Report, out: Path, as_json: bool) -> None:
+def _vectors(where: str, ids: Path | None) -> radii.Embeddings:
+    """Vectors of a file, or of the engine at an address; what is odd about those goes to standard error."""
+    from radii.deploy.address import is_address
+
+    if not is_address(where):
+        return radii.load(where, ids=ids)
+    from radii.deploy.sources import read_address
+
+    with _progress("reading") as progress:
+        reading = read_address(where, ids=ids, progress=progress)
+    for note in reading.notes:
+        typer.echo(f"radii: {note}", err=True)
+    return reading.embeddings
+
+
+def _deliver(report: radii.Report, out: Path, as_json: bool, quiet: bool, html: bool) -> None:
+    """Write report.json and, with the extra `report`, report.html; then print as asked."""
     from rich.console import Console
 
     from radii.report.files import write_report
-    from radii.report.terminal import show
+    from radii.report.terminal import show, show_briefly
 
     target = write_report(report, out)
+    page = _write_page(report, out, str(target)) if html else None
     if as_json:
         _emit(target.read_text("utf-8"))
+    elif quiet:
+        show_briefly(report, Console(highlight=False))
     else:
-        show(report, Console(highlight=False), report_file=str(target))
+        show(report, Console(highlight=False), report_file=str(target), page=page)
+
+
+def _write_page(report: radii.Report, out: Path, report_file: str) -> str:
+    """Where report.html is, or what it takes to have one."""
+    from radii.deploy.menu import menu
+    from radii.report.html import write_html
+
+    try:
+        return str(write_html(report, out, menu(report, report_file)))
+    except radii.MissingExtraError as error:
+        return f"no report.html: {error}"
 
 
 @app.command()
@@ -300,7 +358,7 @@ def simulate(
 
 claims = typer.Typer(help="Claims about norms, each tested by its own experiment.", no_args_is_help=True)
 app.add_typer(claims, name="claims")
-ClaimsForm = Literal["markdown", "json"]
+ClaimsForm = Literal["markdown", "json", "html"]
 ClaimId = Annotated[str, typer.Argument(metavar="ID", help="As `radii claims list` names it.")]
 
 
@@ -317,6 +375,12 @@ def list_claims() -> None:
 def run_claim(
     claim: ClaimId,
     full: Annotated[bool, typer.Option("--full", help="The recorded setting: minutes, not seconds.")] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Another encoder, where texts are embedded: a folder or a cached name.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Another collection: a BEIR folder or zip, or an ir_datasets id.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="A .json file to write as well.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the summary.")] = False,
 ) -> None:
@@ -328,7 +392,7 @@ def run_claim(
     from radii.report.simulation import show_outcome
 
     with _progress(claim) as progress:
-        outcome = catalogue.run_claim(claim, full=full, progress=progress)
+        outcome = catalogue.run_claim(claim, full=full, progress=progress, model=model, dataset=dataset)
     text = outcome.model_dump_json(indent=2) + "\n"
     if out is not None:
         with atomic_write(out, mode="w") as file:
@@ -346,7 +410,7 @@ def claims_table(
     """Print every recorded result: one row per claim, then everything behind it."""
     from radii.report import claims as render
 
-    makers = {"markdown": render.as_markdown, "json": render.as_json}
+    makers = {"markdown": render.as_markdown, "json": render.as_json, "html": render.as_html}
     _emit(makers[form]())
 
 
@@ -366,22 +430,11 @@ def show_claim(claim: ClaimId) -> None:
     show_outcome(outcome, Console(highlight=False))
 
 
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def _progress(what: str) -> AbstractContextManager[Callable[[int, int], None]]:
     """A progress bar on standard error, silent when that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from radii.report.progress import progress
 
-    columns: Any = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    return progress(what)
 
 
 @app.command()
@@ -389,7 +442,9 @@ def export(
     report: Annotated[
         Path, typer.Argument(help="report.json of an audit; with --restore, an export's folder.")
     ],
-    docs: Annotated[Path | None, typer.Argument(help="The document vectors that were audited.")] = None,
+    docs: Annotated[
+        str | None, typer.Argument(help="The document vectors that were audited, or their address.")
+    ] = None,
     to: Annotated[
         str, typer.Option(help="Engine (faiss, qdrant, ...), or server (see radii recipe).")
     ] = "faiss",
@@ -397,7 +452,7 @@ def export(
         "radii-export"
     ),
     queries: Annotated[
-        Path | None, typer.Option(help="The audit's queries, where a method asks them.")
+        str | None, typer.Option(help="The audit's queries, where a method asks them.")
     ] = None,
     texts: Annotated[Path | None, typer.Option(help="Texts of the documents: .jsonl or .tsv.")] = None,
     signals: Annotated[Path | None, typer.Option(help="Columns of numbers per document.")] = None,
@@ -405,7 +460,9 @@ def export(
     ids: DocIds = None,
     query_ids: QueryIds = None,
     arm: Annotated[str | None, typer.Option(help="An arm of the report in place of its advice.")] = None,
-    form: Annotated[Literal["ip", "unit"] | None, typer.Option(help="In place of the engine's own.")] = None,
+    form: Annotated[
+        Literal["ip", "centred", "unit"] | None, typer.Option(help="In place of the engine's own.")
+    ] = None,
     dtype: Annotated[Literal["float32", "float16"], typer.Option(help="Precision to store.")] = "float32",
     restore: Annotated[bool, typer.Option("--restore", help="Get the original vectors back.")] = False,
 ) -> None:
@@ -421,14 +478,14 @@ def export(
         return
     if docs is None:
         raise radii.InputError("no documents", where="DOCS", fix="give the vectors that were audited")
-    vectors = radii.load(docs, ids=ids)
+    vectors = _vectors(docs, ids)
     with _progress("exporting") as progress:
         lines = export_to(
             report,
             vectors,
             out,
             to,
-            queries=None if queries is None else radii.load(queries, ids=query_ids),
+            queries=None if queries is None else _vectors(queries, query_ids),
             texts=None if texts is None else read_texts(texts),
             signals=None if signals is None else read_columns(signals, vectors.ids),
             tokenize=None if tokenizer is None else read_tokenizer(tokenizer),
@@ -488,6 +545,25 @@ def findings(
     from radii.report.findings import page, section
 
     _emit(page() if code is None else "\n".join(section(code)) + "\n")
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="A report.json.")],
+    second: Annotated[Path, typer.Argument(help="Another, of other vectors or another corpus.")],
+    out: Annotated[Path | None, typer.Option(help="An .html file to write as well (extra `report`).")] = None,
+) -> None:
+    """Show two reports side by side."""
+    from rich.console import Console
+
+    from radii.report.compare import names_of, show_comparison, write_comparison
+    from radii.report.reading import read_report
+
+    names = names_of(first, second)
+    reports = read_report(first), read_report(second)
+    show_comparison(*reports, Console(highlight=False), names)
+    if out is not None:
+        typer.echo(f"Page  {write_comparison(*reports, out, names)}")
 
 
 @app.command()

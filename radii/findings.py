@@ -21,7 +21,8 @@ from radii.result import Arm, Finding, Interval, Status
 from radii.signals.norm import NormSummary
 
 # Code → (what is claimed, what to do when it fails). R1 norms, R2 data and measurement, R3 evidence,
-# R4 attribution, R5 the model's probe. A code keeps its meaning for ever; a new check takes a new number.
+# R4 attribution, R5 the model's probe, R6 the engine. A code keeps its meaning for ever; a new check takes a
+# new number.
 CATALOGUE: dict[str, tuple[str, str]] = {
     "R101": (
         "Norms vary beyond rounding",
@@ -92,6 +93,11 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "R504": (
         "Steps shrink with the norm, as the theory has it",
         "Do not use the predicted norms: the equation they come from assumes another power of the norm.",
+    ),
+    "R601": (
+        "The form keeps a graph's recall at that of plain cosine",
+        "Raise ef or the number of links, or take an engine that looks at every document; radii verify "
+        "measures the whole index.",
     ),
 }
 

@@ -1,7 +1,8 @@
 """The one result object: what an audit returns, and what report.json holds.
 
 Every field is documented here and nowhere else; `Report.model_json_schema()` is the schema. Ratios such as
-gains are in units of the metric (0 to 1). Field names stay; a change of meaning raises `schema_version`.
+gains are in units of the metric (0 to 1). Field names stay; a change of meaning raises the first number of
+`schema_version`, a new field the second. Samples are bounded, so that a report stays small.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"  # 1.1: what a figure needs; every new field has a default
+TOKENS, WORDS = "tokens", "words and marks"  # what text length is counted in
 
 Status = Literal["holds", "fails", "not applicable", "skipped"]
 Label = Literal["keep-cosine", "discount", "amplify", "proxy", "unverified", "no-signal"]
@@ -54,7 +56,17 @@ class Document(Part):
 
     id: str
     norm: float
-    text: str | None = None
+    text: str | None = Field(default=None, description="Cut after 1,000 characters.")
+    occurrence: int | None = Field(
+        default=None, description="In how many queries' first ten it is, by cosine; given where hubs are."
+    )
+
+
+class Histogram(Part):
+    """Counts of documents between edges; the last bin holds its upper edge."""
+
+    edges: list[float] = Field(description="Evenly spaced, or in equal ratios where norms span a decade.")
+    counts: list[int] = Field(description="One fewer than edges.")
 
 
 class Norms(Part):
@@ -69,6 +81,15 @@ class Norms(Part):
     constant: bool = Field(description="Constant up to rounding.")
     longest: list[Document]
     shortest: list[Document]
+    histogram: Histogram | None = Field(default=None, description="None when all norms are one number.")
+
+
+class Steps(Part):
+    """The exact mean metric at the resolution of a figure: nothing that happens in a piece is left out."""
+
+    edges: list[float] = Field(description="Of the pieces: every step, or a few hundred evenly spaced γ.")
+    lowest: list[float] = Field(description="Smallest value in each piece; one fewer than edges.")
+    highest: list[float] = Field(description="Largest value in each piece.")
 
 
 class Path(Part):
@@ -81,6 +102,12 @@ class Path(Part):
     inner_product: float | None = Field(description="At γ = 1; none when the range leaves it out.")
     best_gamma: float = Field(description="Where the mean is largest on these same queries.")
     best_value: float = Field(description="A maximum over exponents: not what to expect on other queries.")
+    steps: Steps | None = Field(default=None, description="The path for a figure.")
+    gain_low: list[float] = Field(
+        default_factory=list,
+        description="At `gammas`, the lower end of the interval of the difference to cosine.",
+    )
+    gain_high: list[float] = Field(default_factory=list, description="The upper end.")
 
 
 class Arm(Part):
@@ -136,6 +163,50 @@ class Hubness(Part):
     antihubs: int = Field(description="Documents that never appear.")
     expected: float = Field(description="Mean k-occurrence.")
     largest: float = Field(description="k-occurrence of the largest hub.")
+    most: list[Document] = Field(default_factory=list, description="Those that appear most often.")
+    never: list[Document] = Field(
+        default_factory=list, description="Some that never appear, drawn at random, the longest vector first."
+    )
+
+
+class Sample(Part):
+    """Documents for a scatter plot: all of them, or some drawn at random."""
+
+    ids: list[str] = Field(description="Their ids.")
+    norm: list[float]
+    signals: dict[str, list[float]] = Field(
+        description="The signals that go with the norm most closely, rounded to six digits."
+    )
+
+
+class Ranked(Part):
+    """A document in a ranking."""
+
+    id: str
+    norm: float
+    grade: int | None = Field(description="Its judgement; none when nobody judged it.")
+    text: str | None = Field(default=None, description="Cut after 160 characters.")
+
+
+class Change(Part):
+    """A query whose ranking an exponent changes."""
+
+    id: str
+    text: str | None = Field(default=None, description="Cut after 1,000 characters.")
+    at_cosine: float = Field(description="The metric by cosine.")
+    at_gamma: float = Field(description="The metric by the exponent.")
+    by_cosine: list[Ranked] = Field(description="Its first documents by cosine, best first.")
+    by_gamma: list[Ranked] = Field(description="Its first documents by the exponent.")
+
+
+class Changes(Part):
+    """The queries that an exponent helps and hurts most, the most first."""
+
+    gamma: float = Field(description="The norm's tuned exponent; where that is 0, the inner product's.")
+    n_gain: int = Field(description="Queries whose metric rises.")
+    n_lose: int = Field(description="Queries whose metric falls.")
+    gain: list[Change] = Field(description="At most five.")
+    lose: list[Change] = Field(description="At most five.")
 
 
 class Recommendation(Part):
@@ -211,5 +282,7 @@ class Report(Part):
     norm_explained: Correlation | None = Field(
         description="Held-out share of the variance of log norm that the other signals predict."
     )
+    sample: Sample | None = Field(default=None, description="None where no signal was compared.")
+    changes: Changes | None = Field(default=None, description="None without judgements.")
     how: How
     provenance: Provenance

@@ -70,7 +70,7 @@ def test_audit_writes_the_report_and_exits_0_whatever_the_verdict(run, tmp_path,
     report = Report.model_validate_json((tmp_path / "out" / "report.json").read_text())
     assert report.verdict.label == label
     assert f"{label}:" in out
-    assert [p.name for p in (tmp_path / "out").iterdir()] == ["report.json"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["report.html", "report.json"]
 
 
 def test_audit_of_unit_vectors_exits_0(run, files):
@@ -91,6 +91,36 @@ def test_json_on_standard_output_is_the_file(run, files):
     code, out, err = run(*audit(files, "--json"))
     assert (code, err) == (0, "")
     assert out == (files / "out" / "report.json").read_text()
+
+
+def test_quiet_is_two_lines(run, files):
+    code, out, err = run(*audit(files, "--quiet"))
+    assert (code, err) == (0, "")
+    verdict, advice = out.splitlines()
+    assert verdict.startswith("Discount long vectors: γ = ")
+    assert advice.startswith("Rank by ")
+
+
+def test_without_the_extra_there_is_a_hint_and_no_page(run, files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    code, out, err = run(*audit(files))
+    assert (code, err) == (0, "")
+    assert "no report.html: vl_convert is not installed. Fix: pip install 'radii[report]'" in " ".join(
+        out.split()
+    )
+    assert [p.name for p in (files / "out").iterdir()] == ["report.json"]
+
+
+def test_a_page_may_be_left_out(run, files):
+    assert "report.html" not in run(*audit(files, "--no-html"))[1]
+    assert [p.name for p in (files / "out").iterdir()] == ["report.json"]
+
+
+def test_texts_of_queries_are_shown(run, files):
+    (files / "questions.tsv").write_text("q1\twhy is that?\n")
+    run(*audit(files, "--query-texts", files / "questions.tsv", "--no-html"))
+    changes = Report.model_validate_json((files / "out" / "report.json").read_text()).changes
+    assert {c.id: c.text for c in changes.gain}["q1"] == "why is that?"
 
 
 def test_the_report_is_that_of_the_python_call(run, files):

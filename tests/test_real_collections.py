@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
+from dataclasses import replace
 
 import pytest
 
 import radii
+from radii.data.beir import write_beir
+from radii.data.classic import load_cranfield
 from radii.data.encode import embed_file
 
 pytestmark = pytest.mark.slow
@@ -69,34 +71,25 @@ def test_scifact_keeps_cosine(scifact):
 # Cranfield -----------------------------------------------------------------------------------------------
 
 
-def fields(text, tag):
-    return [" ".join(found.split()) for found in re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)]
-
-
 @pytest.fixture(scope="module")
-def cranfield(embed, shared_data, tmp_path_factory):
-    """((id, title, text) of documents, vectors of queries, qrels); queries count by position, 1 to 225."""
-    folder = shared_data / "cranfield"
-    collection = (folder / "cran.all.1400.xml").read_text()
-    docs = list(zip(*(fields(collection, tag) for tag in ("docno", "title", "text")), strict=True))
-    asked = fields((folder / "cran.qry.xml").read_text(), "title")
-    rows = [(str(position), "", text) for position, text in enumerate(asked, start=1)]
-    queries = embed(write_texts(tmp_path_factory.mktemp("cranfield") / "queries.jsonl", rows))
-    return docs, queries, folder / "cranqrel.trec.txt"
+def cranfield(shared_data):
+    # Codes -1 count as not relevant, as in cranqrel.trec.txt, and grades as one: a prototype's choice.
+    found = load_cranfield(shared_data / "cranfield", unclear=0)
+    return replace(
+        found, qrels={q: {d: min(grade, 1) for d, grade in each.items()} for q, each in found.qrels.items()}
+    )
 
 
 def test_cranfield_is_read_whole(cranfield):
-    docs, queries, _ = cranfield
-    assert (len(docs), len(queries)) == (1400, 225)
-    assert [name for name, title, text in docs if not title + text] == ["471", "995"]
+    assert (len(cranfield.docs), len(cranfield.queries)) == (1400, 225)
+    assert [name for name, text in cranfield.docs.by_id.items() if not text] == ["471", "995"]
 
 
-@pytest.mark.parametrize("with_title", [True, False], ids=["title and text", "text, which repeats the title"])
-def test_cranfield_keeps_cosine(cranfield, embed, tmp_path, with_title):
+def test_cranfield_keeps_cosine(cranfield, embed, tmp_path):
     """A prototype measured 0.395 with binary gains, and nothing better than γ = 0."""
-    docs, queries, qrels = cranfield
-    rows = [(name, title if with_title else "", text) for name, title, text in docs]
-    report = radii.audit(embed(write_texts(tmp_path / "docs.jsonl", rows)), queries, qrels)
+    write_beir(cranfield, tmp_path)
+    docs, queries = (embed(tmp_path / f"{name}.jsonl") for name in ("corpus", "queries"))
+    report = radii.audit(docs, queries, cranfield.qrels)
     assert report.data.n_judged == 225
     assert report.path.cosine == pytest.approx(0.395, abs=0.006)
     assert report.path.best_value - report.path.cosine < 0.006

@@ -9,6 +9,7 @@ from radii.claims.material import beyond, copies, shared
 from radii.claims.outcome import Progress, Statement, Tested, reported
 from radii.claims.paired import differences
 from radii.data.contrasts import Contrasts, read_qulac
+from radii.data.model import PACKAGED
 
 TITLE = "General questions have longer text vectors than their facets"
 ON = "all-MiniLM-L6-v2 on Qulac topics and facets"
@@ -22,7 +23,7 @@ METHOD = (
 SIDES: dict[str, Literal["topic", "topic_desc"]] = {"query": "topic", "description": "topic_desc"}
 
 
-def run(full: bool, progress: Progress | None = None) -> Tested:
+def run(full: bool, progress: Progress | None = None, *, model: str = PACKAGED) -> Tested:
     """Embed topics and facets; a minute when full."""
     file = shared("qulac", "qulac.json")
     statements: list[Statement] = []
@@ -30,7 +31,7 @@ def run(full: bool, progress: Progress | None = None) -> Tested:
     for name, side in SIDES.items():
         both = read_qulac(file, side)
         both = both if full else first(both, 60)
-        found = differences(both)
+        found = differences(both, model)
         share, low, high = found.share()
         plain, fitted = found.mean(0), found.adjusted(0, 9999 if full else 199)
         over = f"{plain.n} topics, {len(both)} pairs"

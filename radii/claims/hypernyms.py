@@ -10,13 +10,14 @@ import numpy as np
 from radii.claims.material import beyond, copies, defined, shared
 from radii.claims.outcome import Progress, Statement, Tested, reported
 from radii.claims.paired import differences
+from radii.claims.vectors import embedded, tokenizer_of
 from radii.data.contrasts import Contrasts, read_hypernyms
-from radii.data.embeddings import Floats, row_norms
-from radii.data.encode import encode
+from radii.data.embeddings import Floats
 from radii.data.model import PACKAGED
 from radii.data.synsets import read_synsets
-from radii.data.tokenizer import read_tokenizer
+from radii.data.texts import Texts
 from radii.data.wordnet import wordnet_file
+from radii.signals.length import tokens
 from radii.signals.relations import Relation, partial_spearman, spearman_matrix
 
 TITLE = "Text vectors with mean pooling are longer for more general words"
@@ -33,21 +34,21 @@ METHOD = (
 DATASETS = ("BLESS", "EVALution", "LenciBenotto", "Weeds")
 
 
-def run(full: bool, progress: Progress | None = None) -> Tested:
+def run(full: bool, progress: Progress | None = None, *, model: str = PACKAGED) -> Tested:
     """Embed the distinct words; a few minutes on two cores when full."""
     statements: list[Statement] = []
     table: list[dict[str, Any]] = []
     chosen = DATASETS if full else ("Weeds",)
     done, steps = 0, len(chosen) + 2
     for name in chosen:
-        found, row = _dataset(name, None if full else 60, 9999 if full else 199)
+        found, row = _dataset(name, None if full else 60, 9999 if full else 199, model)
         statements += found
         table.append(row)
         done += 1
         if progress is not None:
             progress(done, steps)
     for kind in ("nouns", "glosses"):
-        statements += wordnet(kind, 5000 if full else 100, 999 if full else 199)
+        statements += wordnet(kind, 5000 if full else 100, 999 if full else 199, model)
         done += 1
         if progress is not None:
             progress(done, steps)
@@ -75,16 +76,15 @@ def pairs(name: str, limit: int | None = None) -> Contrasts:
     )
 
 
-def wordnet(kind: str, n: int, resamples: int) -> list[Statement]:
+def wordnet(kind: str, n: int, resamples: int, model: str = PACKAGED) -> list[Statement]:
     """Norm of nouns, or of glosses, against how general their synset is."""
     nouns = read_synsets()
     offsets = np.array(sorted(nouns.parents))
     drawn = np.random.default_rng([0, 7]).choice(offsets, n, replace=False)
     texts = [nouns.lemmas[o][0].replace("_", " ") if kind == "nouns" else nouns.definitions[o] for o in drawn]
-    tokenize = read_tokenizer(PACKAGED)
-    norm = row_norms(encode(PACKAGED, texts)[0])
+    norm = embedded(Texts([str(o) for o in drawn], texts, f"WordNet {kind}"), model).norms
     measures = {"hyponyms": [nouns.hyponyms(o) for o in drawn], "depth": [nouns.depth[o] for o in drawn]}
-    length = {"tokens": [len(tokenize(t)) for t in texts], "letters": [len(t) for t in texts]}
+    length = {"tokens": tokens(texts, tokenizer_of(model)), "letters": [len(t) for t in texts]}
     signals = {key: np.asarray(column, dtype=np.float64) for key, column in (measures | length).items()}
     plain = spearman_matrix({"norm": norm} | signals, 0, resamples=resamples)
     found = [
@@ -109,9 +109,11 @@ def _ranked(title: str, relation: Relation, n: int) -> Statement:
     return reported(title, value, low=low, high=high, over=over)
 
 
-def _dataset(name: str, limit: int | None, resamples: int) -> tuple[list[Statement], dict[str, Any]]:
+def _dataset(
+    name: str, limit: int | None, resamples: int, model: str
+) -> tuple[list[Statement], dict[str, Any]]:
     both = pairs(name, limit)
-    found = differences(both)
+    found = differences(both, model)
     share, low, high = found.share()
     plain, same, fitted = found.mean(0), found.at_equal_length(0), found.adjusted(0, resamples)
     over = f"{plain.n} hypernyms, {len(both)} pairs"

@@ -10,6 +10,7 @@ from typing import Literal
 from radii.claims.outcome import Statement, Status
 from radii.data.files import readable
 from radii.errors import InputError, NumericalError
+from radii.result import Correlation
 from radii.signals.relations import Relation
 
 Side = Literal["above", "below"]
@@ -62,7 +63,7 @@ def beyond(
     )
 
 
-def defined(name: str, relation: Relation) -> tuple[float, float, float]:
+def defined(name: str, relation: Relation | Correlation) -> tuple[float, float, float]:
     """(estimate, low, high) of a correlation; NumericalError where it is undefined."""
     value, low, high = relation.estimate, relation.low, relation.high
     if value is None or low is None or high is None:

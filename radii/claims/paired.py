@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from radii.claims.vectors import embedded, tokenizer_of
 from radii.data.contrasts import Contrasts
-from radii.data.embeddings import Floats, row_norms
-from radii.data.encode import encode
+from radii.data.embeddings import Floats
 from radii.data.model import PACKAGED
-from radii.data.tokenizer import read_tokenizer
+from radii.data.texts import Texts
 from radii.errors import InputError
 from radii.evidence.intervals import Estimate, estimate
+from radii.signals import length
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +74,12 @@ class Differences:
         return value, float(low), float(high)
 
 
-def differences(pairs: Contrasts) -> Differences:
-    """Embed both sides of every pair with all-MiniLM-L6-v2, each distinct text once, without normalising."""
+def differences(pairs: Contrasts, model: str = PACKAGED) -> Differences:
+    """Embed both sides of every pair, each distinct text once, without normalising."""
     texts = list(dict.fromkeys((*pairs.general, *pairs.specific)))
-    vectors, _ = encode(PACKAGED, texts)
-    tokenize = read_tokenizer(PACKAGED)
-    log_norm = np.log(row_norms(vectors))
-    tokens = np.array([len(tokenize(text)) for text in texts], dtype=np.float64)
+    vectors = embedded(Texts([str(row) for row in range(len(texts))], texts, pairs.source), model)
+    log_norm = np.log(vectors.norms)
+    tokens = length.tokens(texts, tokenizer_of(model))
     letters = np.array([len(text) for text in texts], dtype=np.float64)
     row = {text: at for at, text in enumerate(texts)}
     general, specific = ([row[text] for text in side] for side in (pairs.general, pairs.specific))

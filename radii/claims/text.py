@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,7 @@ _DIM, _ETA, _LAM, _TAU, _BATCH = 32, 0.002, 0.5, 0.1, 64
 class Glossary:
     """Names and definitions as rows of word shares, (n, n_words) each; length and relations of the latter."""
 
+    ids: list[str]
     names: Floats
     glosses: Floats
     length: Floats
@@ -57,7 +59,29 @@ def glossary(n: int | None = None) -> Glossary:
     length = counts[1].sum(axis=1)
     shares = counts / counts.sum(axis=2, keepdims=True)
     related = np.array([len(qrels.get(texts.ids[row], {})) for row in kept], dtype=np.float64)
-    return Glossary(shares[0], shares[1], length, related)
+    return Glossary([texts.ids[row] for row in kept], shares[0], shares[1], length, related)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained encoder of word shares.
+
+    Attributes
+    ----------
+    norms : (n,) array
+        Of every definition, averaged over the last third of training.
+    change : float
+        How log R² still changed over that third.
+    layers : list of torch.Tensor
+        Word vectors; with a head also the (hidden, hidden) layer and the (hidden, dim) matrix of the head.
+    scaled : bool
+        Whether a LayerNorm stands before the head.
+    """
+
+    norms: Floats
+    change: float
+    layers: list[Any]
+    scaled: bool
 
 
 def run(full: bool, progress: Progress | None = None) -> Tested:
@@ -73,12 +97,12 @@ def run(full: bool, progress: Progress | None = None) -> Tested:
                 progress(number * len(seeds) + seed + 1, len(ENCODERS) * len(seeds))
         row: dict[str, Any] = {"encoder": encoder}
         for name, column in (("length", known.length), ("relations", known.related)):
-            each = [float(stats.spearmanr(norms, column).statistic) for norms, _ in found]
+            each = [float(stats.spearmanr(one.norms, column).statistic) for one in found]
             title = f"{encoder}: Spearman(norm, {name})"
             statements.append(reported(title, float(np.mean(each)), **over_seeds(each)))
             row[name] = float(f"{np.mean(each):.3g}")
-        row["sd of log norm"] = float(f"{np.mean([np.log(norms).std() for norms, _ in found]):.3g}")
-        row["change of log R² at the end"] = float(f"{np.mean([change for _, change in found]):.2g}")
+        row["sd of log norm"] = float(f"{np.mean([np.log(one.norms).std() for one in found]):.3g}")
+        row["change of log R² at the end"] = float(f"{np.mean([one.change for one in found]):.2g}")
         table.append(row)
     return Tested(
         seeds=len(seeds),
@@ -93,8 +117,21 @@ def run(full: bool, progress: Progress | None = None) -> Tested:
     )
 
 
-def train(known: Glossary, encoder: str, seed: int, steps: int) -> tuple[Floats, float]:
-    """Mean norm of every definition, (n,), over the last third of training, and how log R² still changed."""
+def below_head(layers: Sequence[Any], scaled: bool, shares: Any) -> Any:
+    """What the head receives of (n, n_words) word shares, (n, hidden); see `Trained`."""
+    import torch
+
+    z = torch.nn.functional.gelu(shares @ layers[0] @ layers[1])
+    return torch.nn.functional.layer_norm(z, z.shape[-1:]) if scaled else z
+
+
+def embed(layers: Sequence[Any], scaled: bool, shares: Any) -> Any:
+    """(n, dim) vectors of (n, n_words) word shares; see `Trained`."""
+    return shares @ layers[0] if len(layers) == 1 else below_head(layers, scaled, shares) @ layers[2]
+
+
+def train(known: Glossary, encoder: str, seed: int, steps: int) -> Trained:
+    """Train an encoder of ENCODERS on names and definitions."""
     import torch
 
     torch_seed = torch.Generator().manual_seed(seed)
@@ -103,27 +140,18 @@ def train(known: Glossary, encoder: str, seed: int, steps: int) -> tuple[Floats,
     def normal(*shape: int, scale: float) -> Any:
         return (torch.randn(*shape, generator=torch_seed) * scale).requires_grad_()
 
-    first = normal(words, _DIM if encoder == "mean pooling" else hidden, scale=0.5)
-    layers = [] if encoder == "mean pooling" else [normal(hidden, hidden, scale=hidden**-0.5)]
-    layers += [] if encoder == "mean pooling" else [normal(hidden, _DIM, scale=hidden**-0.5)]
-
-    def embed(shares: Any) -> Any:
-        z = shares @ first
-        if not layers:
-            return z
-        z = torch.nn.functional.gelu(z @ layers[0])
-        if encoder == "LayerNorm and head":
-            z = torch.nn.functional.layer_norm(z, z.shape[-1:])
-        return z @ layers[1]
-
-    optimiser = torch.optim.AdamW([first, *layers], lr=_ETA, weight_decay=_LAM)
+    layers = [normal(words, _DIM if encoder == "mean pooling" else hidden, scale=0.5)]
+    if encoder != "mean pooling":
+        layers += [normal(hidden, width, scale=hidden**-0.5) for width in (hidden, _DIM)]
+    scaled = encoder == "LayerNorm and head"
+    optimiser = torch.optim.AdamW(layers, lr=_ETA, weight_decay=_LAM)
     names, glosses = (torch.tensor(side, dtype=torch.float32) for side in (known.names, known.glosses))
     rng = np.random.default_rng([seed, 4])
     halves: list[list[Floats]] = [[], []]
     tau, start = torch.full((1, 1, 1), _TAU), steps - steps // 3
     for step in range(steps):
         rows = torch.from_numpy(rng.choice(len(names), min(_BATCH, len(names)), replace=False))
-        z = embed(torch.cat([names[rows], glosses[rows]]))
+        z = embed(layers, scaled, torch.cat([names[rows], glosses[rows]]))
         with torch.no_grad():
             pull = embedding_gradient("infonce-two-sided", z[None], tau, bias=0.0, margin=0.0)[0]
             pull = pull / torch.linalg.vector_norm(z, dim=1, keepdim=True)
@@ -132,8 +160,8 @@ def train(known: Glossary, encoder: str, seed: int, steps: int) -> tuple[Floats,
         optimiser.step()
         if step >= start and step % 10 == 0:
             with torch.no_grad():
-                norms = torch.linalg.vector_norm(embed(glosses), dim=1).double().numpy()
+                norms = torch.linalg.vector_norm(embed(layers, scaled, glosses), dim=1).double().numpy()
             halves[int(step >= start + steps // 6)].append(norms)
     early, late = (np.mean(np.stack(half), axis=0) for half in halves)
-    norms_: Floats = (early + late) / 2
-    return norms_, float(2 * np.mean(np.log(late / early)))
+    kept = [layer.detach() for layer in layers]
+    return Trained((early + late) / 2, float(2 * np.mean(np.log(late / early))), kept, scaled)

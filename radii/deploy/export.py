@@ -116,7 +116,10 @@ def restore(folder: StrPath) -> Embeddings:
     served, manifest = exported(folder)
     factor, norms, along = read_undo(folder, manifest)
     scale = manifest.largest if manifest.form == "unit" else 1.0
-    vectors = np.asarray(served.vectors[:, : manifest.dim], dtype=np.float64) * (scale * factor)[:, None]
+    vectors = np.asarray(served.vectors[:, : manifest.dim], dtype=np.float64)
+    if manifest.shift is not None:
+        vectors += np.array(manifest.shift)[: manifest.dim]
+    vectors *= (scale * factor)[:, None]
     projection = manifest.projection
     if projection is not None:
         vectors += along @ projection.directions + projection.centre

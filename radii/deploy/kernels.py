@@ -9,17 +9,18 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def scale_to_half(rows: Any, factor: Any, bits: Any) -> None:
-    """bits[i, j] = the float16 nearest to rows[i, j] · factor[i], ties to even.
+def scale_to_half(rows: Any, factor: Any, shift: Any, bits: Any) -> None:
+    """bits[i, j] = the float16 nearest to rows[i, j] · factor[i] − shift[j], ties to even.
 
-    `rows` (n, dim) and `factor` (n,) are float32, `bits` (n, dim) uint16. Numpy rounds alike, at a tenth of
-    the speed. Three cases by size: a float16 below its normal range is what adding ½ leaves in the last bits
-    of a float32; in range, 13 bits of the fraction go and the exponent is re-based; above, infinity or NaN.
+    `rows` (n, dim), `factor` (n,) and `shift` (dim,) are float32, `bits` (n, dim) uint16. Numpy rounds alike,
+    at a tenth of the speed. Three cases by size: a float16 below its normal range is what adding ½ leaves in
+    the last bits of a float32; in range, 13 bits of the fraction go and the exponent is re-based; above,
+    infinity or NaN.
     """
     for i in range(len(rows)):
         row, scale, out = rows[i], factor[i], bits[i]
         for j in range(len(row)):
-            value = np.float32(row[j] * scale)
+            value = np.float32(np.float32(row[j] * scale) - shift[j])
             whole = value.view(np.int32)
             size = np.int32(whole & 0x7FFFFFFF)
             tiny = np.int32(np.float32(abs(value) + np.float32(0.5)).view(np.int32) - 0x3F000000)

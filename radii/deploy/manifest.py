@@ -77,7 +77,7 @@ class Manifest(BaseModel):
     schema_version: Literal["1.0"] = "1.0"
     method: str = Field(description="Name of the arm.")
     parameters: dict[str, float]
-    form: Form = Field(description="`ip`: rank by inner product; `unit`: by cosine or L2 distance.")
+    form: Form = Field(description="`ip`, `centred`: rank by inner product; `unit`: by cosine or L2.")
     dim: int = Field(description="Columns of the original vectors.")
     served_dim: int = Field(description="Columns of the exported ones.")
     dtype: str
@@ -87,6 +87,9 @@ class Manifest(BaseModel):
     penalised: bool = Field(description="Whether one dimension carries a penalty.")
     centre: list[float] | None = Field(description="Subtracted from unit vectors; none when not projected.")
     directions: list[list[float]] = Field(description="Removed from unit vectors, after the centre.")
+    shift: list[float] | None = Field(
+        default=None, description="c of the centred form: taken from every document."
+    )
     checksum: str = Field(description="Of the exported vectors, row by row as stored: see `Checksum`.")
     transform: str = Field(description="SHA-256 of all that changes a query: equal means interchangeable.")
     radii_version: str
@@ -111,6 +114,7 @@ class Manifest(BaseModel):
             penalised=own.penalty is not None,
             centre=centre,
             directions=directions,
+            shift=served.shift.tolist() if served.form == "centred" else None,
             checksum=checksum,
             transform=hashlib.sha256(json.dumps(changes).encode()).hexdigest(),
             radii_version=radii.__version__,
@@ -139,6 +143,13 @@ class Manifest(BaseModel):
         wide = np.asarray(given.vectors, dtype=np.float64)
         given.norms  # noqa: B018 - refuses what has no direction
         return asked(wide, self.form, projection=self.projection, penalised=self.penalised)
+
+    def offset(self, queries: Embeddings | npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """⟨q', c⟩: (n,), what the centred form takes from a query's every score; zeros in other forms."""
+        asked = self.queries(queries).astype(np.float64)
+        shift = np.zeros(self.served_dim) if self.shift is None else np.array(self.shift)
+        offset: npt.NDArray[np.float64] = asked @ shift
+        return offset
 
 
 def read_manifest(folder: StrPath) -> Manifest:

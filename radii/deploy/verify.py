@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from radii.data.embeddings import Embeddings, Floats
+from radii.data.embeddings import Embeddings, Floats, row_norms
 from radii.data.files import StrPath
 from radii.deploy.engines import Hits, engine, engine_at
 from radii.deploy.export import exported
@@ -77,28 +78,43 @@ def verify(
         asked = manifest.queries(queries.part(rows))
     chosen = engine(name)
     hits = chosen.search(location, asked, k)
-    vectors = np.asarray(served.vectors, dtype=np.float64)
-    scores = asked.astype(np.float64) @ vectors.T
-    overlap, violations = _compare(hits, scores, served, k)
+    overlap, violations = compare(hits, asked, served, k)
     cause = None
     if overlap < 1.0 or violations:
-        lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float64).tiny)
-        cosine = _compare(hits, scores / lengths, served, k)
+        cosine = compare(hits, asked, served, k, cosine=True)
         lost = chosen.read(location).norms_lost
         cause = _cause(overlap, cosine, lost, chosen.exact, violations)
     return Verification(name, len(asked), k, overlap, violations, cause)
 
 
-def _compare(hits: Hits, scores: Floats, served: Embeddings, k: int) -> tuple[float, int]:
-    """Overlap with the exact first k, and neighbours in the wrong order."""
+def compare(
+    hits: Hits, asked: npt.ArrayLike, served: Embeddings, k: int, *, cosine: bool = False
+) -> tuple[float, int]:
+    """Overlap of the hits with the exact first k, and how many neighbours among them are in the wrong order.
+
+    The exact order is that of ⟨q, d⟩, or of the cosine, over all served vectors, a few megabytes of which are
+    in memory at a time; scores that differ by less than 1e-5 of a query's largest count as equal.
+    """
+    queries = np.asarray(asked, dtype=np.float64)
+    k = min(k, len(served))
+    largest, best = np.zeros(len(queries)), np.full((len(queries), k), -np.inf)
+    for _, block in served.blocks():
+        scores = _scores(queries, block, cosine)
+        largest = np.maximum(largest, np.abs(scores).max(axis=1))
+        best = np.partition(np.concatenate([best, scores], axis=1), -k, axis=1)[:, -k:]
+    margins = _CLOSE * np.maximum(largest, np.finfo(np.float64).tiny)
     kept, violations = [], 0
-    for found, own in zip(hits.ids, scores, strict=True):
-        k = min(k, len(own))
-        margin = _CLOSE * max(float(np.abs(own).max()), np.finfo(np.float64).tiny)
-        got = own[[served.rows[name] for name in found]]
-        kept.append(np.count_nonzero(got >= -np.partition(-own, k - 1)[k - 1] - margin) / k)
-        violations += int(np.count_nonzero(np.diff(got) > margin))
+    for found, query, worst, margin in zip(hits.ids, queries, best.min(axis=1), margins, strict=True):
+        rows = [served.rows[name] for name in found]
+        [own] = _scores(query[None], np.asarray(served.vectors[rows], dtype=np.float64), cosine)
+        kept.append(np.count_nonzero(own >= worst - margin) / k)
+        violations += int(np.count_nonzero(np.diff(own) > margin))
     return float(np.mean(kept)), violations
+
+
+def _scores(queries: Floats, docs: Floats, cosine: bool) -> Floats:
+    scores: Floats = queries @ docs.T
+    return scores / np.maximum(row_norms(docs), np.finfo(np.float64).tiny) if cosine and len(docs) else scores
 
 
 def _cause(overlap: float, cosine: tuple[float, int], lost: bool, exact: bool, violations: int) -> str:

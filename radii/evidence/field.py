@@ -7,7 +7,7 @@ share one product of documents and queries, are tuned and judged by `held_out`, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Field:
         Positive multipliers; NORM is one of them.
     joint : (n_docs,) float64, optional
         A second positive multiplier to be used together with the norm.
+    progress : callable, optional
+        Called with (documents seen, of how many), counted for every part of the queries.
 
     Attributes
     ----------
@@ -60,7 +62,11 @@ class Field:
     """
 
     def __init__(
-        self, question: Question, signals: Mapping[str, Floats], joint: Floats | None = None
+        self,
+        question: Question,
+        signals: Mapping[str, Floats],
+        joint: Floats | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.question, self.signals = question, signals
         self.projections: dict[str, Projection] = {}
@@ -85,7 +91,8 @@ class Field:
             families = shared | self._banked(part, len(rows))
             for name, affine in changed.items():
                 families[name] = Family.fixed(Affine(affine.left[rows], affine.right, affine.scale))
-            found = question.paths(question.docs, queries, families)
+            told = None if progress is None else partial(_tell, progress, part, len(question.parts))
+            found = question.paths(question.docs, queries, families, told)
             path, steps = found[NORM]
             self.ids += steps.ids
             self.path_of |= dict.fromkeys(steps.ids, path)
@@ -272,6 +279,11 @@ class Field:
         return Contender(
             f"norm beyond {base.name}", NORM, {"gamma": found.gamma}, gains, found.estimate, found.chosen
         )
+
+
+def _tell(progress: Callable[[int, int], None], part: int, parts: int, done: int, total: int) -> None:
+    """What one part has done, as a share of all parts."""
+    progress(part * total + done, parts * total)
 
 
 def _power(values: Floats) -> float:

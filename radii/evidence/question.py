@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,7 +80,11 @@ class Question:
         return self.queries.part(np.flatnonzero(self.judged))
 
     def paths(
-        self, docs: Embeddings, queries: Embeddings, families: Mapping[str, Family]
+        self,
+        docs: Embeddings,
+        queries: Embeddings,
+        families: Mapping[str, Family],
+        progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, tuple[ExponentPath, MetricPath]]:
         """Paths and metrics of some families over other vectors or some of the queries."""
         found = exponent_paths(
@@ -90,6 +94,7 @@ class Question:
             k=self.metric.k,
             gamma_range=self.gamma_range,
             exclude_self=self.exclude_self,
+            progress=progress,
         )
         return {
             name: (path, path.metric(self.metric, self.qrels))

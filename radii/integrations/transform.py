@@ -65,7 +65,9 @@ def documents(vectors: Embeddings | npt.ArrayLike, manifest: Manifest) -> npt.ND
         refuse_normalised(given.norms, given.source)
     own = Correction(manifest.method, manifest.parameters, given.norms**gamma, projection=manifest.projection)
     moved = np.concatenate([block for _, block in Served(given, own, "ip").blocks(np.float64)])
-    if manifest.form == "ip":
+    if manifest.shift is not None:
+        moved -= np.array(manifest.shift)
+    if manifest.form != "unit":
         return moved.astype(np.float32)
     room = 1.0 - (own.multiplier / manifest.largest) ** 2
     if (room < -_AGAIN).any():

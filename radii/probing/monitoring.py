@@ -60,7 +60,12 @@ def monitor(
     tensorboard : path, optional
         Folder for TensorBoard events.
 
-    Raises InputError on unusable arguments, MissingExtraError without torch, or tensorboard when asked for.
+    Raises
+    ------
+    InputError
+        Unusable arguments.
+    MissingExtraError
+        Without torch, or without tensorboard when it is asked for.
     """
     if not isinstance(encoder, Adapter):
         from radii.probing.sentence import sentence_transformer

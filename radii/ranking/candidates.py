@@ -8,7 +8,7 @@ document without missing one (THEORY.md, section 6).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +82,7 @@ def find_candidates(
     gamma_range: tuple[float, float],
     excluded: Ints,
     sizes: Sizes | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Candidates]:
     """All documents that rank among the first k for some γ in the range, and few others.
 
@@ -96,6 +97,8 @@ def find_candidates(
         For each query the document row that it must not retrieve, or −1.
     sizes : Sizes, optional
         Stream with these sizes. By default small problems skip streaming, and its compilation.
+    progress : callable, optional
+        Called with (documents seen, of how many); by a small problem at its end only.
 
     Returns
     -------
@@ -110,10 +113,12 @@ def find_candidates(
     else:
         from radii.ranking.streaming import stream  # imports numba
 
-        streamed = stream(docs, queries, families, k, gamma_range, excluded, sizes or Sizes())
+        streamed = stream(docs, queries, families, k, gamma_range, excluded, sizes or Sizes(), progress)
     some = [Candidates(*parts) for parts in streamed]
     left = [np.flatnonzero(np.diff(one.offsets) == 0) for one in some]
     filled = exhaustive(docs, queries, left, families, k, gamma_range, excluded)
+    if progress is not None:
+        progress(len(docs), len(docs))
     docs.unchanged()
     queries.unchanged()
     return [_with(*parts) for parts in zip(some, left, filled, strict=True)]

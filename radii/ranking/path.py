@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +29,7 @@ def exponent_path(
     gamma_range: tuple[float, float] = (-1.0, 1.0),
     exclude_self: bool = False,
     multiplier: npt.ArrayLike | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ExponentPath:
     """The k best documents of every query under cos · r^γ, for every γ of a range at once.
 
@@ -45,6 +46,8 @@ def exponent_path(
         A query never retrieves the document that bears its own id.
     multiplier : (n_docs,) array, optional
         A positive number per document in place of its norm.
+    progress : callable, optional
+        Called with (documents seen, of how many).
 
     Raises
     ------
@@ -63,7 +66,13 @@ def exponent_path(
     if values.shape != (len(docs),):
         raise InputError(f"a multiplier of shape {values.shape} for {len(docs)} documents", fix="one each")
     [path] = exponent_paths(
-        docs, queries, [Family.power(values)], k=k, gamma_range=gamma_range, exclude_self=exclude_self
+        docs,
+        queries,
+        [Family.power(values)],
+        k=k,
+        gamma_range=gamma_range,
+        exclude_self=exclude_self,
+        progress=progress,
     )
     return path
 
@@ -76,6 +85,7 @@ def exponent_paths(
     k: int,
     gamma_range: tuple[float, float],
     exclude_self: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[ExponentPath]:
     """One path per family over the same similarities, which are computed once. See `exponent_path`."""
     check_same_dim(docs, queries)
@@ -87,7 +97,7 @@ def exponent_paths(
     excluded = np.full(len(queries), -1, dtype=np.int64)
     if exclude_self:
         excluded[:] = [docs.rows.get(name, -1) for name in queries.ids]
-    found = find_candidates(docs, queries, families, k, (low, high), excluded)
+    found = find_candidates(docs, queries, families, k, (low, high), excluded, progress=progress)
     return [
         ExponentPath(docs, queries, k, (low, high), family, candidates)
         for family, candidates in zip(families, found, strict=True)

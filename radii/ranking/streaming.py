@@ -209,6 +209,7 @@ def stream(
     gamma_range: tuple[float, float],
     excluded: Ints,
     sizes: Sizes,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[tuple[Ints, Ints, Floats]]:
     """Candidates of every query under every family, from one pass over the documents.
 
@@ -247,6 +248,8 @@ def stream(
             compact = stop >= _GROWTH * compacted or stop == n
             run(partial(Share.take, block=block, compact=compact, last=stop == n), shares)
             start, compacted = stop, stop if compact else compacted
+            if progress is not None:
+                progress(start, n)
         return [
             _survivors(run, shares, place, family, docs, queries, count)
             for place, family in enumerate(families)

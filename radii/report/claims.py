@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from radii.claims.catalogue import CLAIMS, recorded
@@ -33,20 +34,44 @@ def as_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
+def as_html() -> str:
+    """The same as one page that needs nothing else; MissingExtraError without the extra `report`."""
+    from radii.report.html import check_extra, page
+
+    check_extra()
+    return page(
+        "claims.html",
+        outcomes=_recorded(),
+        verdict=verdict,
+        first=_first,
+        statements=lambda outcome: [_statement(s) for s in outcome.statements],
+        names=_names,
+        cells=lambda outcome: [[_cell(row.get(name)) for name in _names(outcome)] for row in outcome.table],
+        notes=lambda outcome: [*outcome.notes, *footer(outcome)],
+        specs={},
+        theme={},
+    )
+
+
 def _recorded() -> list[Outcome]:
     return [outcome for claim in CLAIMS if (outcome := recorded(claim)) is not None]
 
 
 def _summary(outcome: Outcome) -> str:
-    first = next((s for s in outcome.statements if s.target), outcome.statements[0])
+    said = verdict(outcome)
     cells = (
         f"[{outcome.claim}](#{outcome.claim})",
         outcome.title,
         outcome.on,
-        f"{first.name}: {first.value:.3g}" + (f" ({_interval(first, 3)})" if _interval(first) else ""),
-        verdict(outcome),
+        _first(outcome),
+        f"**{said}**" if "fail" in said else said,
     )
-    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+    return _line(cells)
+
+
+def _first(outcome: Outcome) -> str:
+    first = next((s for s in outcome.statements if s.target), outcome.statements[0])
+    return f"{first.name}: {first.value:.3g}" + (f" ({_interval(first, 3)})" if _interval(first) else "")
 
 
 def verdict(outcome: Outcome) -> str:
@@ -55,19 +80,19 @@ def verdict(outcome: Outcome) -> str:
     if not reached:
         return "reported"
     if len(set(reached)) == 1:
-        return "holds" if reached[0] else "**fails**"
-    return f"**{reached.count(False)} of {len(reached)} fail**"
+        return "holds" if reached[0] else "fails"
+    return f"{reached.count(False)} of {len(reached)} fail"
 
 
 def _section(outcome: Outcome) -> list[str]:
     seeds = f"{outcome.seeds} {'seed' if outcome.seeds == 1 else 'seeds'}"
     lines = [f"**{outcome.title}.** {outcome.on}; {seeds}. {outcome.method}", ""]
     lines += ["| statement | value | interval | target | |", "|---|---|---|---|---|"]
-    lines += [_row(s) for s in outcome.statements]
+    lines += [_line(_statement(s)) for s in outcome.statements]
     if outcome.table:
-        names = list(dict.fromkeys(name for row in outcome.table for name in row))
-        lines += ["", f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
-        lines += [f"| {' | '.join(_cell(row.get(name)) for name in names)} |" for row in outcome.table]
+        names = _names(outcome)
+        lines += ["", _line(names), f"|{'---|' * len(names)}"]
+        lines += [_line(_cell(row.get(name)) for name in names) for row in outcome.table]
     return lines + [""] + [f"- {note}" for note in [*outcome.notes, *footer(outcome)]]
 
 
@@ -86,10 +111,18 @@ def footer(outcome: Outcome) -> list[str]:
     return lines
 
 
-def _row(s: Statement) -> str:
+def _statement(s: Statement) -> tuple[str, ...]:
     interval = "" if s.low is None else f"{_interval(s)}, {s.over}"
-    cells = (s.name.replace("|", "given"), f"{s.value:.4g}", interval, s.target or "", s.status)
-    return f"| {' | '.join(cells)} |"
+    return s.name, f"{s.value:.4g}", interval, s.target or "", s.status
+
+
+def _names(outcome: Outcome) -> list[str]:
+    return list(dict.fromkeys(name for row in outcome.table for name in row))
+
+
+def _line(cells: Iterable[str]) -> str:
+    """A row of a Markdown table, where a bar would open another cell."""
+    return f"| {' | '.join(cell.replace('|', 'given') for cell in cells)} |"
 
 
 def _interval(s: Statement, digits: int = 4) -> str:
@@ -99,4 +132,4 @@ def _interval(s: Statement, digits: int = 4) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return "–" if value is None else str(value).replace("|", "given")
+    return "–" if value is None else str(value)

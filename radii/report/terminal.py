@@ -8,14 +8,27 @@ from rich.table import Table
 from rich.text import Text
 
 from radii.errors import printable
+from radii.report.story import advice, caveats, headline
 from radii.result import Arm, Document, Report
 
 _BARS = "▁▂▃▄▅▆▇█"
+_NORMS_OWN = ("norm exponent", "inner product", "norm, rest regressed out")
 _COLOURS = {"discount": "green", "amplify": "green", "keep-cosine": "cyan", "proxy": "yellow"}
 
 
-def show(report: Report, console: Console, *, report_file: str | None = None) -> None:
-    """Print a report; `report_file` is named in the last line."""
+_ARMS = 8  # of all that were judged; the rest stands in the files
+
+
+def show_briefly(report: Report, console: Console) -> None:
+    """The verdict and the advice, a line each."""
+    console.print(Text(printable(headline(report))), soft_wrap=True)
+    console.print(Text(printable(advice(report))), soft_wrap=True)
+
+
+def show(
+    report: Report, console: Console, *, report_file: str | None = None, page: str | None = None
+) -> None:
+    """Print a report in about 30 lines; `report_file` and `page`, its HTML, are named at the end."""
     data, how, verdict = report.data, report.how, report.verdict
     console.print(
         Text.assemble(
@@ -37,9 +50,9 @@ def show(report: Report, console: Console, *, report_file: str | None = None) ->
         grid.add_row("Path", _path(report))
     if report.arms:
         grid.add_row("Arms", _arms(report))
-    caveats = [f for f in report.findings if f.status in ("fails", "skipped")]
-    if caveats:
-        lines = [Text.assemble(f"{printable(f.meaning)}. ", (f"[{f.code}]", "dim")) for f in caveats]
+    limits = caveats(report)
+    if limits:
+        lines = [Text.assemble(f"{printable(f.meaning)}. ", (f"[{f.code}]", "dim")) for f in limits]
         grid.add_row("Caveats", Text("\n").join(lines))
     measured = (
         f"{how.metric}, γ ∈ [{how.gamma_range[0]:g}, {how.gamma_range[1]:g}], {how.repeats} × {how.folds} "
@@ -47,7 +60,7 @@ def show(report: Report, console: Console, *, report_file: str | None = None) ->
     )
     grid.add_row("How", Text(measured, style="dim"))
     if report_file is not None:
-        grid.add_row("Report", Text(printable(report_file)))
+        grid.add_row("Report", Text("\n".join(printable(name) for name in (report_file, page) if name)))
         if report.recommendation.method != "cosine" and report.recommendation.servable:
             command = f"radii export {printable(report_file)} DOCS --queries QUERIES --to ENGINE"
             grid.add_row("Next", Text(command))
@@ -107,16 +120,27 @@ def sparkline(values: list[float], width: int = 24) -> str:
 
 def _arms(report: Report) -> Text:
     """Name, parameter, gain with interval, p; a star where no single vector per document serves it."""
-    names = [printable(arm.name) + ("" if arm.servable else "*") for arm in report.arms]
+    arms = chosen(report)
+    names = [printable(arm.name) + ("" if arm.servable else "*") for arm in arms]
     width = max(cell_len(name) for name in names)
     lines = [f"{set_cell_size('', width)} {'':<9} gain over cosine (interval) p"]
-    for arm, name in zip(report.arms, names, strict=True):
+    for arm, name in zip(arms, names, strict=True):
         low, high = arm.gain_ci
         gain = f"{plain(arm.gain)} ({plain(low)} … {plain(high)})"
         lines.append(f"{set_cell_size(name, width)} {_parameter(arm):<9} {gain} {arm.p:.1g}")
-    if not all(arm.servable for arm in report.arms):
+    if not all(arm.servable for arm in arms):
         lines.append("* not servable from one vector per document and one inner product")
+    if len(arms) < len(report.arms):
+        lines.append(f"and {len(report.arms) - len(arms)} more in the report")
     return Text("\n".join(lines))
+
+
+def chosen(report: Report) -> list[Arm]:
+    """The arms that tell the story, best first: the norm's own, the recommended one, the best others."""
+    best_first = sorted(report.arms, key=lambda arm: -arm.gain)
+    wanted = [arm for arm in best_first if arm.name in (*_NORMS_OWN, report.recommendation.method)]
+    wanted += [arm for arm in best_first if arm not in wanted][: max(0, _ARMS - len(wanted))]
+    return [arm for arm in best_first if arm in wanted]
 
 
 def _parameter(arm: Arm) -> str:

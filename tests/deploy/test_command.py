@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ import pytest
 import radii
 from radii.cli import main
 from radii.deploy.correction import Correction
-from radii.deploy.engines import engine
+from radii.deploy.engines import Hits, engine
 from radii.deploy.export import export, exported
-from radii.deploy.verify import verify
+from radii.deploy.verify import compare, verify
 from radii.evidence.holdout import Protocol
 from radii.report.files import write_report
 from tests.planted import long_distractors
@@ -103,6 +104,50 @@ def test_what_cannot_be_exported_is_one_line(folder, run, tmp_path, more, fragme
     assert not list(tmp_path.rglob("manifest.json"))
 
 
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory):
+    """A tokenizer.json that makes a token of every character."""
+    tokenizers = pytest.importorskip("tokenizers")
+    own = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    own.pre_tokenizer = tokenizers.pre_tokenizers.Split(tokenizers.Regex("."), "isolated")
+    path = tmp_path_factory.mktemp("model") / "tokenizer.json"
+    own.save(str(path))
+    return path
+
+
+def test_lengths_are_counted_as_the_audit_counted_them(folder, letters, run, tmp_path):
+    """The letters of a text do not go with its words: a correction by the one is none by the other."""
+    ids = (folder / "docs.ids.txt").read_text().split()
+    texts = {name: " ".join(["a" * (1 + 7 * row % 11)] * (1 + row % 5)) for row, name in enumerate(ids)}
+    with open(tmp_path / "texts.tsv", "w") as file:
+        file.writelines(f"{name}\t{text}\n" for name, text in texts.items())
+    _, _, qrels = long_distractors()
+    with open(tmp_path / "qrels.tsv", "w") as file:
+        file.writelines(f"{q}\t{d}\t{grade}\n" for q, own in qrels.items() for d, grade in own.items())
+    given = [folder / "docs.npy", "--queries", folder / "queries.npy", "--texts", tmp_path / "texts.tsv"]
+    audit = ["audit", *given, "--qrels", tmp_path / "qrels.tsv", "--metric", "RR@10", "--out", tmp_path]
+    code, _, err = run(*audit, "--tokenizer", letters)
+    assert (code, err) == (0, "")
+    report = radii.result.Report.model_validate_json((tmp_path / "report.json").read_text())
+    [arm] = [one for one in report.arms if one.name == "length"]
+    gamma = arm.parameters["gamma"]
+    assert gamma != 0
+
+    export = ["export", tmp_path / "report.json", *given, "--to", "faiss", "--arm", "length"]
+    code, _, err = run(*export, "--tokenizer", letters, "--out", tmp_path / "at")
+    assert (code, err) == (0, "")
+    served, manifest = exported(tmp_path / "at" / "export")
+    assert (manifest.method, manifest.parameters) == ("length", {"gamma": gamma})
+    characters = np.array([len(texts[name]) for name in served.ids])
+    np.testing.assert_allclose(served.norms, (1.0 + characters) ** gamma, rtol=1e-5)
+
+    code, out, err = run(*export, "--out", tmp_path / "words")
+    assert (code, out) == (2, "")
+    assert "words and marks" in err
+    assert "--tokenizer" in err
+    assert not (tmp_path / "words").exists()
+
+
 def test_another_file_than_a_report_is_refused(folder, run, tmp_path):
     (tmp_path / "r.json").write_text("{}")
     code, _, err = run("export", tmp_path / "r.json", folder / "docs.npy", "--out", tmp_path / "at")
@@ -183,6 +228,71 @@ def test_a_formula_that_cannot_serve_leaves_no_export(folder, run, tmp_path):
     assert not (tmp_path / "at").exists()
 
 
+# Addresses of engines in place of files -------------------------------------------------------------------
+
+
+def test_an_engine_is_audited_like_a_file(corpus, run, tmp_path, monkeypatch):
+    from tests.deploy.sources.filled import faiss, hnswlib
+
+    docs, queries, qrels = corpus
+    places = {}
+    for name, given, fill in (("docs", docs, faiss), ("queries", queries, hnswlib)):
+        vectors = np.asarray(given.vectors, dtype=np.float32)
+        np.save(tmp_path / f"{name}.npy", vectors)
+        (tmp_path / f"{name}.ids.txt").write_text("".join(f"{i}\n" for i in given.ids))
+        (tmp_path / name).mkdir()
+        places[name] = fill(tmp_path / name, given.ids, vectors, "ip")
+    judged = "".join(f"{q} 0 {d} {g}\n" for q, grades in qrels.items() for d, g in grades.items())
+    (tmp_path / "qrels.txt").write_text(judged)
+    monkeypatch.chdir(tmp_path)
+
+    def audit(docs, queries):
+        given = [docs, "--queries", queries, "--qrels", "qrels.txt", "--metric", "RR@10", "--json"]
+        code, out, err = run("audit", *given)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    here, there = audit("docs.npy", "queries.npy"), audit(places["docs"], places["queries"])
+    assert (there["data"]["docs"], there["data"]["queries"]) == (places["docs"], places["queries"])
+    for report in (here, there):
+        report.pop("provenance")
+        report.pop("data")
+    assert here == there
+    assert len(list((tmp_path / "radii-cache").iterdir())) == 2
+
+    given = ["--queries", places["queries"], "--qrels", "qrels.txt"]
+    code, out, err = run("path", places["docs"], *given)
+    assert (code, run("path", "docs.npy", "--queries", "queries.npy", *given[2:])[1]) == (0, out)
+    assert err.count("as read on") == 2
+    given = ["--out", "at", "--queries", places["queries"]]
+    assert run("export", "radii-report/report.json", places["docs"], *given)[0] == 0
+    assert exported("at/export")[1].source == places["docs"]
+    code, _, err = run("audit", "at/engine", "--queries", "queries.npy")
+    assert "radii export --restore" in err
+
+
+def test_lengths_that_an_engine_threw_away_are_said_before_the_report(corpus, run, tmp_path, monkeypatch):
+    pytest.importorskip("qdrant_edge")
+    from tests.deploy.sources.filled import qdrant_edge
+
+    docs, queries, _ = corpus
+    address = qdrant_edge(tmp_path, docs.ids, np.asarray(docs.vectors, dtype=np.float32), "cosine")
+    np.save(tmp_path / "queries.npy", queries.vectors)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run("audit", address, "--queries", "queries.npy")
+    assert (code, err.count("\n")) == (0, 1)
+    assert "the engine threw the norms away" in err
+    assert "no-signal" in out
+
+
+def test_an_address_that_names_nothing_is_one_line(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "queries.npy", np.eye(3))
+    code, out, err = run("audit", "faiss:nowhere.index", "--queries", "queries.npy")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "nowhere.index" in err
+
+
 # verify: one planted fault each ---------------------------------------------------------------------------
 
 
@@ -220,6 +330,48 @@ def test_index_recall_is_named(mixed, tmp_path):
     found = verify(tmp_path / "at", mixed)
     assert (found.overlap < 1, found.violations) == (True, 0)
     assert "recall" in found.cause
+
+
+@pytest.mark.parametrize("cosine", [False, True])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_the_exact_order_is_found_block_by_block(cosine, rows, monkeypatch):
+    """Truth by sorting everything at once; lists with a gap, a swap, a tie, and shorter than k."""
+    rng = np.random.default_rng(8)
+    docs = rng.normal(size=(60, 5)) * rng.uniform(0.1, 9, size=(60, 1))
+    docs[7] = docs[3]
+    queries = np.concatenate([rng.normal(size=(3, 5)), docs[3:4]])
+    served = radii.Embeddings.of(docs, "docs")
+    monkeypatch.setattr("radii.data.embeddings._BLOCK_BYTES", 8 * 5 * rows)
+    scores = queries @ docs.T / (np.linalg.norm(docs, axis=1) if cosine else 1.0)
+    order = np.argsort(-scores, axis=1, kind="stable").tolist()
+    best = [one[:6] for one in order]
+    for found, expected in (
+        (best, (1.0, 0)),
+        ([order[0][:4] + order[0][5:7], *best[1:]], ((5 / 6 + 3) / 4, 0)),  # one missed, one too many
+        ([[best[0][1], best[0][0], *best[0][2:]], *best[1:]], (1.0, 1)),
+        ([best[0][:3], *best[1:3], []], ((0.5 + 2) / 4, 0)),
+        ([*best[:3], [{3: 7, 7: 3}.get(row, row) for row in best[3]]], (1.0, 0)),
+    ):
+        hits = Hits([[str(row) for row in one] for one in found], [])
+        assert compare(hits, queries, served, 6, cosine=cosine) == pytest.approx(expected)
+    everything = Hits([[str(row) for row in one] for one in order], [])
+    assert compare(everything, queries, served, 99, cosine=cosine) == (1.0, 0)
+
+
+def test_comparing_keeps_no_matrix_in_memory(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "docs.npy", rng.normal(size=(20_000, 64)).astype(np.float32))
+    served = radii.Embeddings.of(np.load(tmp_path / "docs.npy", mmap_mode="r"), "docs")
+    assert served.rows  # ids are held
+    hits = Hits([[str(row) for row in range(10)]] * 20, [])
+    monkeypatch.setattr("radii.data.embeddings._BLOCK_BYTES", 1 << 16)
+    tracemalloc.start()
+    try:
+        compare(hits, rng.normal(size=(20, 64)), served, 10, cosine=True)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 20  # the matrix is 10 MB in float64, the scores are 3
 
 
 def test_other_vectors_are_refused(mixed, tmp_path, refused):

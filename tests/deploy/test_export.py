@@ -70,7 +70,7 @@ def own(name):
     return correction(name, ARMS[name][0], DOCS, queries=QUERIES, signals={"length": LENGTH})
 
 
-@pytest.mark.parametrize("form", ["ip", "unit"])
+@pytest.mark.parametrize("form", ["ip", "centred", "unit"])
 @pytest.mark.parametrize("name", ARMS)
 def test_served_vectors_rank_as_the_arm_is_defined(name, form, tmp_path):
     if name == "local density":
@@ -81,17 +81,17 @@ def test_served_vectors_rank_as_the_arm_is_defined(name, form, tmp_path):
     assert served.ids == list(DOCS.ids)
     queries = manifest.queries(QUERIES)
     scores = ARMS[name][1]()
-    products = {"ip": [queries @ served.vectors.T]}
+    products = [queries @ served.vectors.T]
     if form == "unit":
         np.testing.assert_allclose(np.linalg.norm(served.vectors, axis=1), 1.0, atol=1e-6)
         away = np.linalg.norm(queries[:, None].astype(float) - served.vectors[None], axis=2)
-        products["unit"] = [queries @ served.vectors.T, -away]
-    for product in products[form]:
+        products.append(-away)
+    for product in products:
         best = np.take_along_axis(scores, np.argsort(-product, axis=1), axis=1)
         np.testing.assert_allclose(best, -np.sort(-scores, axis=1), atol=2e-5 * np.abs(scores).max())
 
 
-@pytest.mark.parametrize("form", ["ip", "unit"])
+@pytest.mark.parametrize("form", ["ip", "centred", "unit"])
 @pytest.mark.parametrize("name", ARMS)
 def test_the_original_vectors_come_back(name, form, tmp_path):
     export(DOCS, own(name), tmp_path, form=form)
@@ -119,7 +119,7 @@ def test_half_precision_rounds_as_numpy_does():
     for values in (halves, ties, np.nextafter(ties, np.inf), np.nextafter(ties, -np.inf), edges, any_bits):
         given = np.stack([values, -values])
         bits = np.empty(given.shape, dtype=np.uint16)
-        scale_to_half(given, np.ones(2, dtype=np.float32), bits)
+        scale_to_half(given, np.ones(2, np.float32), np.zeros(given.shape[1], np.float32), bits)
         with np.errstate(over="ignore", under="ignore"):
             expected = given.astype(np.float16)
         np.testing.assert_array_equal(bits.view(np.float16), expected)
@@ -128,10 +128,11 @@ def test_half_precision_rounds_as_numpy_does():
 
 
 def test_half_precision_is_scaled_before_it_is_rounded():
-    rows, factor = RNG.normal(size=(5, 7)).astype(np.float32), RNG.normal(size=5).astype(np.float32)
+    rows, factor, shift = (np.random.default_rng(1).normal(size=s).astype(np.float32) for s in ((5, 7), 5, 7))
     bits = np.empty(rows.shape, dtype=np.uint16)
-    scale_to_half(rows, factor, bits)
-    np.testing.assert_array_equal(bits.view(np.float16), (rows * factor[:, None]).astype(np.float16))
+    scale_to_half(rows, factor, shift, bits)
+    expected = (rows * factor[:, None] - shift).astype(np.float16)
+    np.testing.assert_array_equal(bits.view(np.float16), expected)
 
 
 def test_vectors_too_long_for_half_precision(tmp_path, refused):

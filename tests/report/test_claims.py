@@ -74,6 +74,19 @@ def test_the_json_holds_every_recorded_outcome(outcome):
     assert [Outcome.model_validate(each) for each in json.loads(table.as_json())] == [one]
 
 
+def test_the_page_shows_text_as_text(outcome):
+    pytest.importorskip("jinja2")
+    hostile = '</script><b>bold</b> & "quoted"'
+    outcome(reported(hostile, -1.5), notes=[hostile], table=[{hostile: hostile}])
+    text = table.as_html()
+    assert "<b>bold</b>" not in text
+    assert (
+        text.count("&lt;b&gt;bold&lt;/b&gt;") == 5
+    )  # first number, statement, head and cell of the rows, note
+    assert "−1.5" in text
+    assert "http" not in text.split("<style>")[0].replace("http-equiv", ""), "nothing is loaded"
+
+
 def test_the_docs_carry_the_table():
     page = (Path(__file__).parents[2] / "docs" / "claims.md").read_text("utf-8")
     assert page == table.as_markdown(), "run `radii claims table > docs/claims.md`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from rich.console import Console
 
 import radii
 from radii.data.embeddings import Embeddings
-from radii.report.terminal import plain, show, sparkline
+from radii.report.terminal import chosen, plain, show, show_briefly, sparkline
 from tests.planted import FAST, FLIP, long_distractors, random_corpus, unit, unrelated_norms
 
 
@@ -62,7 +63,8 @@ def test_verdict_arms_and_caveats_are_complete_at_every_width(case, width):
     assert f"{report.verdict.label}:" in told
     joined = text.replace(" ", "").replace("\n", "")
     assert report.verdict.summary.replace(" ", "") in joined
-    for arm in report.arms:
+    assert ("more in the report" in told) == (len(report.arms) > 8)
+    for arm in chosen(report):
         low, high = arm.gain_ci
         gain, low, high = (plain(value).strip() for value in (arm.gain, low, high))
         assert f"{gain}({low}…{high}){arm.p:.1g}" in joined
@@ -132,6 +134,46 @@ def test_sparkline_by_hand():
     assert sparkline([i / 7 for i in range(8)], 8) == BARS
     assert sparkline([0.3] * 201, 5) == "▁▁▁▁▁"
     assert sparkline([0.0, 9.0, 1.0], 2) == "▁█"  # first and last are always shown
+
+
+def test_the_arms_shown_are_the_norms_own_and_the_best_of_the_rest(discount):
+    shown = [arm.name for arm in chosen(discount)]
+    assert len(shown) == 8 < len(discount.arms)
+    assert {"norm exponent", "inner product"} <= set(shown)
+    gains = [arm.gain for arm in chosen(discount)]
+    assert gains == sorted(gains, reverse=True)
+    left = [arm.gain for arm in discount.arms if arm.name not in shown]
+    free = [arm.gain for arm in chosen(discount) if not arm.name.startswith(("norm", "inner"))]
+    assert min(free) >= max(left)
+
+
+def test_the_story_fits_a_screen(discount):
+    assert len(printed(discount, width=100).splitlines()) <= 32
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_briefly_is_the_verdict_and_the_advice(case):
+    report, file = CASES[case](), io.StringIO()
+    show_briefly(report, Console(file=file, width=40, highlight=False))
+    verdict, advice = file.getvalue().splitlines()
+    assert verdict.lower().startswith(report.verdict.label.split("-")[0][:7].lower()) or (
+        report.verdict.label == "amplify"
+    )
+    if report.verdict.gain is not None:
+        assert f"{report.verdict.gain:+.3f}" in verdict
+        assert f"{report.how.metric}" in verdict
+    assert advice.startswith("Rank by ")
+
+
+def test_colours_are_for_terminals_only(discount):
+    assert "\x1b[" not in printed(discount)
+    assert "\x1b[" in printed(discount, force_terminal=True, color_system="standard")
+
+
+def test_the_page_is_named_beside_the_report(discount):
+    file = io.StringIO()
+    show(discount, Console(file=file, width=80), report_file="out/report.json", page="out/report.html")
+    assert "Report   out/report.json\n         out/report.html\n" in re.sub(" +\n", "\n", file.getvalue())
 
 
 def test_what_to_do_next_is_said_where_there_is_something_to_do(discount):

@@ -10,7 +10,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -22,12 +21,15 @@ from radii.data.files import StrPath, atomic_write, numbered_lines, open_text
 from radii.deploy.export import exported
 from radii.deploy.forms import Form
 from radii.deploy.manifest import FILE, read_manifest
-from radii.errors import InputError, MissingExtraError
+from radii.deploy.sources.base import Source, imported, read_all
+from radii.deploy.sources.norms import ROUNDING, all_ones
+from radii.errors import InputError
 
 Metric = Literal["ip", "cosine", "l2"]
 Array = npt.NDArray[np.float32]
 ENGINE, KEYS = "engine.json", "ids.txt"
-_BATCH, _ROUNDING = 1000, 1e-3
+GRAPH = "what all documents share misleads a graph; taking their mean from each of them changes no order"
+_BATCH = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +84,7 @@ class Engine(ABC):
 
     def library(self, module: str | None = None) -> Any:
         """The engine's package; MissingExtraError names the extra that installs it."""
-        try:
-            return import_module(module or self.package)
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(module or self.package, self.extra) from error
+        return imported(module or self.package, self.extra)
 
     def write(self, folder: StrPath, location: StrPath, *, metric: Metric = "ip") -> None:
         """Fill the engine at `location` (a new folder) from an export.
@@ -121,13 +120,13 @@ class Engine(ABC):
         """The first k documents of every query; queries are (n, served dim), changed by the manifest."""
 
     @abstractmethod
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """Every id and its vector, as the engine keeps them."""
+    def source(self, location: StrPath) -> Source:
+        """What reads the vectors back, as the engine keeps them."""
 
     def read(self, location: StrPath) -> Stored:
         """Everything that the engine holds, and whether it threw the norms away."""
-        ids, vectors = self.vectors(location)
-        ones = bool((np.abs(row_norms(vectors) - 1.0) < _ROUNDING).all())
+        ids, vectors = read_all(self.source(location))
+        ones = all_ones(row_norms(vectors))
         wanted = (Path(location) / FILE).exists() and _written_as_unit(location)
         return Stored(Embeddings(ids, vectors, f"{self.name}:{location}"), ones and not wanted)
 
@@ -135,7 +134,7 @@ class Engine(ABC):
 def _written_as_unit(location: StrPath) -> bool:
     """Unit vectors are what the manifest says was written: form unit, or multipliers that are all 1."""
     manifest = read_manifest(location)
-    return manifest.form == "unit" or (manifest.largest < 1.0 + _ROUNDING and manifest.method == "cosine")
+    return manifest.form == "unit" or (manifest.largest < 1.0 + ROUNDING and manifest.method == "cosine")
 
 
 def batches(served: Embeddings) -> Iterator[tuple[int, Sequence[str], Array]]:

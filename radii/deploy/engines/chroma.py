@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
-from radii.deploy.engines.base import Array, Engine, Hits, Metric, batches
+from radii.deploy.engines.base import GRAPH, Array, Engine, Hits, Metric, batches
+from radii.deploy.sources.chroma import ChromaSource
 
 _COLLECTION = "docs"
 
@@ -18,8 +17,8 @@ class Chroma(Engine):
     """One collection in a PersistentClient."""
 
     name = "chroma"
-    forms = ("ip", "unit")
-    why = "its graph is of hnswlib's kind, which kept its recall on raw products (benchmarks/graph_recall.py)"
+    forms = ("centred", "ip", "unit")
+    why = GRAPH
     exact = False
     package, extra = "chromadb", "chroma"
     snippet = (
@@ -44,10 +43,9 @@ class Chroma(Engine):
         found = docs.query(query_embeddings=queries, n_results=min(k, docs.count()), include=["distances"])
         return Hits(found["ids"], [[1.0 - away for away in one] for one in found["distances"]])
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        held = self.opened(location).get(include=["embeddings"])
-        return held["ids"], np.asarray(held["embeddings"], dtype=np.float32)
+    def source(self, location: StrPath) -> ChromaSource:
+        """As `Engine.source`."""
+        return ChromaSource(location, _COLLECTION)
 
     def opened(self, location: StrPath) -> Any:
         """The collection."""

@@ -11,6 +11,7 @@ import numpy as np
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import (
+    GRAPH,
     Array,
     Engine,
     Hits,
@@ -21,6 +22,7 @@ from radii.deploy.engines.base import (
     write_keys,
 )
 from radii.deploy.forms import Form
+from radii.deploy.sources.faiss import FaissSource
 from radii.errors import InputError
 
 _FILE = "index.faiss"
@@ -65,12 +67,9 @@ class FaissFlat(Engine):
             scores = 1.0 - scores / 2.0
         return hits_of_rows(read_keys(location), rows, scores)
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        index = self.opened(location)
-        if hasattr(index, "make_direct_map"):
-            index.make_direct_map()
-        return read_keys(location), index.reconstruct_n(0, index.ntotal)
+    def source(self, location: StrPath) -> FaissSource:
+        """As `Engine.source`."""
+        return FaissSource(Path(location) / _FILE)
 
     def opened(self, location: StrPath) -> Any:
         """The index."""
@@ -81,8 +80,10 @@ class FaissIVF(FaissFlat):
     """IndexIVFFlat; half of its lists are searched."""
 
     name = "faiss-ivf"
-    forms = ("unit", "ip")
-    why = "its lists are split by direction, so long vectors in lists not searched are missed (issue 1496)"
+    forms = ("centred", "unit", "ip")
+    why = (
+        "its lists are split by direction and long vectors elsewhere are missed (issue 1496), less so centred"
+    )
     exact = False
 
     def index(self, faiss: Any, served: Embeddings, metric: int) -> Any:
@@ -99,10 +100,8 @@ class FaissHNSW(FaissFlat):
     """IndexHNSWFlat."""
 
     name = "faiss-hnsw"
-    forms = ("ip", "unit")
-    why = (
-        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
-    )
+    forms = ("centred", "ip", "unit")
+    why = GRAPH
     exact = False
 
     def index(self, faiss: Any, served: Embeddings, metric: int) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import Array, Engine, Hits, Metric, batches
+from radii.deploy.sources.lancedb import LanceSource
 
 _TABLE = "docs"
 
@@ -46,11 +46,9 @@ class LanceDB(Engine):
             scores.append((1.0 - found["_distance"].to_numpy()).tolist())
         return Hits(ids, scores)
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        held = self.opened(location).to_arrow().combine_chunks()
-        column = held["vector"].combine_chunks()
-        return held["id"].to_pylist(), np.asarray(column.flatten()).reshape(len(held), -1)
+    def source(self, location: StrPath) -> LanceSource:
+        """As `Engine.source`."""
+        return LanceSource(location, _TABLE)
 
     def opened(self, location: StrPath) -> Any:
         """The table."""

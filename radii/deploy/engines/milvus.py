@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import Array, Engine, Hits, Metric, batches
+from radii.deploy.sources.milvus import MilvusSource
 
 _FILE, _COLLECTION, _PAGE = "milvus.db", "docs", 1000
 
@@ -59,19 +58,9 @@ class Milvus(Engine):
                 [[float(hit["distance"]) for hit in one] for one in found],
             )
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        with self._client(location) as client:
-            client.load_collection(_COLLECTION)
-            rows: list[dict[str, Any]] = []
-            while page := client.query(
-                _COLLECTION,
-                filter=f"row >= {len(rows)} and row < {len(rows) + _PAGE}",
-                limit=_PAGE,
-                output_fields=["id", "vector"],
-            ):
-                rows += page
-        return [row["id"] for row in rows], np.array([row["vector"] for row in rows], dtype=np.float32)
+    def source(self, location: StrPath) -> MilvusSource:
+        """As `Engine.source`."""
+        return MilvusSource(Path(location) / _FILE, _COLLECTION, id="id")
 
     @contextmanager
     def _client(self, location: StrPath) -> Iterator[Any]:

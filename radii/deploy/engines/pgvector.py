@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import Array, Engine, Hits, Metric, batches
+from radii.deploy.sources.pgvector import PgvectorSource
 
 _FOLDER = "pgdata"
 
@@ -51,11 +50,9 @@ class Pgvector(Engine):
             [[name for name, _ in one] for one in found], [[score for _, score in one] for one in found]
         )
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        with self._cursor(location) as cursor:
-            rows = cursor.execute("SELECT id, vector::real[] FROM docs").fetchall()
-        return [name for name, _ in rows], np.array([vector for _, vector in rows], dtype=np.float32)
+    def source(self, location: StrPath) -> PgvectorSource:
+        """As `Engine.source`."""
+        return _Served(self, location)
 
     @contextmanager
     def _cursor(self, location: StrPath) -> Iterator[Any]:
@@ -66,6 +63,19 @@ class Pgvector(Engine):
                 yield connection.cursor()
         finally:
             server.cleanup()
+
+
+class _Served(PgvectorSource):
+    """The table of a location, whose server runs while it is open."""
+
+    def __init__(self, engine: Engine, location: StrPath) -> None:
+        self._engine, self._location = engine, location
+
+    def open(self) -> None:
+        server = self._engine.library().get_server(Path(self._location) / _FOLDER)
+        self.closing.callback(server.cleanup)
+        super().__init__(server.get_uri(), "docs")
+        super().open()
 
 
 def _text(vector: Array) -> str:

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import Array, Engine, Hits, Metric, batches
+from radii.deploy.sources.qdrant import QdrantSource
 
 _COLLECTION = "docs"
 _METRICS = {"ip": "DOT", "cosine": "COSINE", "l2": "EUCLID"}
@@ -63,16 +62,9 @@ class Qdrant(Engine):
             [[name for name, _ in one] for one in found], [[score for _, score in one] for one in found]
         )
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        ids, rows, at = [], [], None
-        with self._client(location) as client:
-            while True:
-                points, at = client.scroll(_COLLECTION, limit=1000, offset=at, with_vectors=True)
-                ids += [point.payload["id"] for point in points]
-                rows += [point.vector for point in points]
-                if at is None:
-                    return ids, np.asarray(rows, dtype=np.float32)
+    def source(self, location: StrPath) -> QdrantSource:
+        """As `Engine.source`."""
+        return QdrantSource(location, _COLLECTION, id="id")
 
     @contextmanager
     def _client(self, location: StrPath) -> Iterator[Any]:

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import Array, Engine, Hits, Metric, batches
+from radii.deploy.sources.qdrant import QdrantEdgeSource
 
 _FOLDER, _PAGE = "shard", 1000
 _METRICS = {"ip": "Dot", "cosine": "Cosine", "l2": "Euclid"}
@@ -63,18 +62,9 @@ class QdrantEdge(Engine):
             [[float(point.score) for point in one] for one in found],
         )
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        edge, ids, rows, at = self.library(), [], [], None
-        with self._shard(location) as shard:
-            while True:
-                points, at = shard.scroll(
-                    edge.ScrollRequest(offset=at, limit=_PAGE, with_payload=True, with_vector=True)
-                )
-                ids += [point.payload["id"] for point in points]
-                rows += [point.vector for point in points]
-                if at is None:
-                    return ids, np.asarray(rows, dtype=np.float32)
+    def source(self, location: StrPath) -> QdrantEdgeSource:
+        """As `Engine.source`."""
+        return QdrantEdgeSource(Path(location) / _FOLDER, id="id")
 
     @contextmanager
     def _shard(self, location: StrPath) -> Iterator[Any]:

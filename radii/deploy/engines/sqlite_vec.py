@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import Array, Engine, Hits, Metric, batches
+from radii.deploy.sources.sqlite_vec import SqliteVecSource
 
 _FILE = "docs.sqlite"
 
@@ -49,11 +48,9 @@ class SqliteVec(Engine):
             [[1.0 - away**2 / 2.0 for _, away in one] for one in found],
         )
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        with self._open(location) as db:
-            rows = list(db.execute("SELECT id, vector FROM docs"))
-        return [name for name, _ in rows], np.stack([np.frombuffer(data, "<f4") for _, data in rows])
+    def source(self, location: StrPath) -> SqliteVecSource:
+        """As `Engine.source`."""
+        return SqliteVecSource(Path(location) / _FILE, "docs")
 
     @contextmanager
     def _open(self, location: StrPath) -> Iterator[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
 from radii.deploy.engines.base import (
+    GRAPH,
     Array,
     Engine,
     Hits,
@@ -19,6 +20,7 @@ from radii.deploy.engines.base import (
     read_keys,
     write_keys,
 )
+from radii.deploy.sources.usearch import USearchSource
 from radii.errors import InputError
 
 _FILE = "index.usearch"
@@ -30,10 +32,8 @@ class USearch(Engine):
     """usearch.index.Index."""
 
     name = "usearch"
-    forms = ("ip", "unit")
-    why = (
-        "its graph kept its recall on raw products, and lost it in the unit form (benchmarks/graph_recall.py)"
-    )
+    forms = ("centred", "ip", "unit")
+    why = GRAPH
     exact = False
     package, extra = "usearch", "usearch"
     snippet = (
@@ -64,10 +64,9 @@ class USearch(Engine):
         keys, away = np.atleast_2d(found.keys), np.atleast_2d(found.distances)
         return hits_of_rows(read_keys(location), keys, 1.0 - away)
 
-    def vectors(self, location: StrPath) -> tuple[list[str], Array]:
-        """As `Engine.vectors`."""
-        index, ids = self.opened(location), read_keys(location)
-        return ids, np.asarray(index.get(np.arange(len(ids), dtype=np.uint64)))
+    def source(self, location: StrPath) -> USearchSource:
+        """As `Engine.source`."""
+        return USearchSource(Path(location) / _FILE)
 
     def opened(self, location: StrPath) -> Any:
         """The index, in memory."""

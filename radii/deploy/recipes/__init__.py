@@ -14,7 +14,7 @@ from radii.data.files import StrPath, atomic_write
 from radii.deploy.forms import Form
 from radii.deploy.manifest import Manifest
 from radii.deploy.recipes import elasticsearch, mongodb, opensearch, qdrant, redis, vespa, weaviate
-from radii.deploy.recipes.base import DIRECTION, ID, SERVED, Recipe, Request
+from radii.deploy.recipes.base import DIRECTION, GRAPH, ID, SERVED, Recipe, Request
 from radii.errors import InputError, printable_json
 
 __all__ = ["DIRECTION", "RECIPES", "SERVED", "Recipe", "Request", "lines", "recipe"]
@@ -34,6 +34,7 @@ RECIPES: dict[str, Callable[[Manifest, int], Recipe]] = {
     "qdrant-server": qdrant.vectors,
     "qdrant-formula": qdrant.formula,
 }
+_GRAPHS = ("elasticsearch", "opensearch", "weaviate", "qdrant-server")
 
 
 def recipe(name: str, manifest: Manifest, k: int = 10) -> Recipe:
@@ -48,8 +49,8 @@ def recipe(name: str, manifest: Manifest, k: int = 10) -> Recipe:
 
 
 def form_of(name: str) -> Form:
-    """The form that a recipe's export must have."""
-    return "unit" if name == "mongodb" else "ip"
+    """The form that a recipe is best served with; those of graphs take `ip` as well."""
+    return {"mongodb": "unit", **dict.fromkeys(_GRAPHS, GRAPH[0])}.get(name, "ip")
 
 
 def lines(made: Recipe) -> list[str]:

@@ -36,6 +36,8 @@ INDEX, ROW, ID, VECTOR, NORM, MULTIPLIER, PENALTY = (
 )
 Body = dict[str, Any]
 FORMULA = "-formula"
+# Of a server whose index is a graph of raw products, the better one first (docs/graph-recall.md).
+GRAPH: tuple[Form, ...] = ("centred", "ip")
 _BY_NORM = ("norm exponent", "discount only", "amplify only", "inner product")
 _ROWS = 1024
 
@@ -161,15 +163,17 @@ def check_formula(method: str, moves: bool, name: str) -> None:
 
 
 def check(
-    manifest: Manifest, k: int, name: str, form: Form, *, dims: int | None = None, most: int | None = None
+    manifest: Manifest, k: int, name: str, *forms: Form, dims: int | None = None, most: int | None = None
 ) -> None:
     """Refuse what the server documents that it does not take.
 
     Raises InputError on an export of another form, more than `dims` dimensions, and a k outside 1 … `most`.
     """
-    if manifest.form != form:
+    if manifest.form not in forms:
         raise InputError(
-            f"the {manifest.form} form", where=name, fix=f"export again with --form {form}, or --to {name}"
+            f"the {manifest.form} form",
+            where=name,
+            fix=f"export again with --form {forms[0]}, or --to {name}",
         )
     stored = manifest.dim if name.endswith(FORMULA) else manifest.served_dim
     if dims is not None and stored > dims:

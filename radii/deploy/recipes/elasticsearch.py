@@ -11,6 +11,7 @@ from __future__ import annotations
 from radii.deploy.manifest import Manifest
 from radii.deploy.recipes.base import (
     DIRECTION,
+    GRAPH,
     ID,
     INDEX,
     PENALTY,
@@ -33,7 +34,7 @@ _DIMS, _MOST = 4096, 10_000
 
 def vectors(manifest: Manifest, k: int = 10) -> Recipe:
     """`dense_vector` with `max_inner_product` and an HNSW index of full floats."""
-    check(manifest, k, "elasticsearch", "ip", dims=_DIMS, most=_MOST)
+    check(manifest, k, "elasticsearch", *GRAPH, dims=_DIMS, most=_MOST)
     field = {
         "type": "dense_vector",
         "dims": manifest.served_dim,
@@ -44,7 +45,7 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
     knn = {"field": VECTOR, "query_vector": SERVED, "k": k, "num_candidates": candidates(k)}
     return Recipe(
         "elasticsearch",
-        "ip",
+        manifest.form,
         "max_inner_product takes vectors of any length; hnsw, because the default index quantises them",
         f"{_DOCS}/elasticsearch/mapping-reference/dense-vector",
         Request(f"PUT /{INDEX}", {"mappings": {"properties": {VECTOR: field}}}),

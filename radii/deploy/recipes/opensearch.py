@@ -9,7 +9,7 @@ https://docs.opensearch.org/latest/vector-search/vector-search-techniques/painle
 from __future__ import annotations
 
 from radii.deploy.manifest import Manifest
-from radii.deploy.recipes.base import INDEX, SERVED, VECTOR, Recipe, Request, Terms, check
+from radii.deploy.recipes.base import GRAPH, INDEX, SERVED, VECTOR, Recipe, Request, Terms, check
 from radii.deploy.recipes.elasticsearch import LOAD, document, script_score
 
 _DOCS = "https://docs.opensearch.org/latest"
@@ -18,12 +18,12 @@ _DIMS, _MOST = 16_000, 10_000
 
 def vectors(manifest: Manifest, k: int = 10) -> Recipe:
     """`knn_vector`, method hnsw of engine faiss, space `innerproduct`."""
-    check(manifest, k, "opensearch", "ip", dims=_DIMS, most=_MOST)
+    check(manifest, k, "opensearch", *GRAPH, dims=_DIMS, most=_MOST)
     method = {"name": "hnsw", "engine": "faiss", "space_type": "innerproduct"}
     field = {"type": "knn_vector", "dimension": manifest.served_dim, "method": method}
     return Recipe(
         "opensearch",
-        "ip",
+        manifest.form,
         "innerproduct ranks vectors of any length; cosinesimil would drop their lengths",
         f"{_DOCS}/mappings/supported-field-types/knn-spaces/",
         Request(

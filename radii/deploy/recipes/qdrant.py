@@ -14,6 +14,7 @@ from typing import Any
 from radii.deploy.manifest import Manifest
 from radii.deploy.recipes.base import (
     DIRECTION,
+    GRAPH,
     ID,
     INDEX,
     PENALTY,
@@ -36,10 +37,10 @@ _QUERY = f"POST /collections/{INDEX}/points/query"
 
 def vectors(manifest: Manifest, k: int = 10) -> Recipe:
     """Distance Dot."""
-    check(manifest, k, "qdrant-server", "ip")
+    check(manifest, k, "qdrant-server", *GRAPH)
     return Recipe(
         "qdrant-server",
-        "ip",
+        manifest.form,
         "Dot ranks raw inner products; Cosine would normalise on upload and lose the norms (issue 4751)",
         f"{_DOCS}/concepts/collections/",
         _create(manifest.served_dim, "Dot"),

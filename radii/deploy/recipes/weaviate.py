@@ -8,7 +8,7 @@ server may quantise every new collection (DEFAULT_QUANTIZATION), so this one say
 from __future__ import annotations
 
 from radii.deploy.manifest import Manifest
-from radii.deploy.recipes.base import ID, SERVED, VECTOR, Body, Recipe, Request, check
+from radii.deploy.recipes.base import GRAPH, ID, SERVED, VECTOR, Body, Recipe, Request, check
 
 _CLASS, _ID = "Docs", "docId"
 _MOST = 10_000
@@ -16,7 +16,7 @@ _MOST = 10_000
 
 def vectors(manifest: Manifest, k: int = 10) -> Recipe:
     """A collection of own vectors, HNSW with `dot`."""
-    check(manifest, k, "weaviate", "ip", most=_MOST)
+    check(manifest, k, "weaviate", *GRAPH, most=_MOST)
     index = {
         "vectorizer": {"none": {}},
         "vectorIndexType": "hnsw",
@@ -30,8 +30,8 @@ def vectors(manifest: Manifest, k: int = 10) -> Recipe:
     near = f"nearVector: {{vector: {SERVED}}}, limit: {k}"
     return Recipe(
         "weaviate",
-        "ip",
-        "dot ranks raw inner products; its index is a graph of hnswlib's kind (benchmarks/graph_recall.py)",
+        manifest.form,
+        "dot ranks raw inner products; its index is a graph, so take the documents' mean out",
         "https://docs.weaviate.io/weaviate/config-refs/distances",
         Request("POST /v1/schema", create),
         Request(

@@ -282,6 +282,17 @@ def test_mongodb_is_sent_what_its_client_would_send(name, made):
 # What is refused, and what is shown ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["elasticsearch", "opensearch", "weaviate"])
+def test_graphs_take_documents_with_their_mean_left_in(name, tmp_path):
+    change = CORRECTIONS["both"]
+    assert form_of(name) == "centred"
+    manifest = export(DOCS, change, tmp_path, form="ip")
+    one = recipe(name, manifest, K)
+    documents = list(one.documents(tmp_path))
+    for query, row in zip(manifest.queries(QUERIES), scores(change), strict=True):
+        in_exact_order(SERVERS[name](one, documents, query), row, K)
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 def test_no_formula_moves_vectors(name, made, refused):
     refused(lambda: made(name, CENTRED), "mean-centring", "-formula")

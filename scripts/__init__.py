@@ -1,0 +1,1 @@
+"""What keeps the repository's pages, figures and bundled data true; run from the repository's root."""
