@@ -46,7 +46,12 @@ def test_the_first_schema_is_among_them():
 
 def test_its_advice_can_still_be_served():
     stored = json.loads(KEPT[0].read_text())["recommendation"]
-    assert advice(KEPT[0]) == (stored["method"], stored["parameters"], False)
+    found = advice(KEPT[0])
+    assert (found.method, found.parameters, found.exclude_self) == (
+        stored["method"],
+        stored["parameters"],
+        False,
+    )
 
 
 def test_a_probe_is_read_again(tmp_path):
