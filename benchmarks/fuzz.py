@@ -23,6 +23,11 @@ import traceback
 import warnings
 from pathlib import Path
 
+import fuzz_damage
+import fuzz_targets
+
+from radii.errors import InputError, MissingExtraError, NumericalError
+
 SECONDS_PER_INPUT = 10
 SPACE = 3 << 30  # of addresses, beyond what the process has when it starts
 GROWTH = 256 << 10  # KB of resident memory that one input may cost
@@ -30,11 +35,6 @@ GROWTH = 256 << 10  # KB of resident memory that one input may cost
 
 def child(name: str, seed: int, seconds: float, folder: Path) -> None:
     """Fuzz one reader until the time is up or a fault is found; the last line printed is JSON."""
-    import fuzz_damage
-    import fuzz_targets
-
-    from radii.errors import InputError, MissingExtraError, NumericalError
-
     warnings.simplefilter("error")
     target = fuzz_targets.targets(folder)[name]
     place = folder / "in"
@@ -74,14 +74,6 @@ def child(name: str, seed: int, seconds: float, folder: Path) -> None:
             print(json.dumps({**counts, "slowest": slowest, "growth": growth, "fault": fault}))
             return
     print(json.dumps({**counts, "slowest": slowest, "growth": growth, "fault": None}))
-
-
-def names() -> list[str]:
-    """Of all readers."""
-    import fuzz_targets
-
-    with tempfile.TemporaryDirectory() as folder:
-        return list(fuzz_targets.targets(Path(folder)))
 
 
 def fuzz(name: str, seed: int, seconds: float, keep: Path) -> dict[str, float]:
@@ -127,7 +119,7 @@ def main() -> None:
     if given.child is not None:
         child(given.child, given.seed, given.seconds, given.folder)
         return
-    some = [given.only] if given.only else names()
+    some = [given.only] if given.only else list(fuzz_targets.NAMES)
     faults, began = 0, time.monotonic()
     print(f"{'reader':<18}{'inputs':>9}{'read':>9}{'refused':>9}{'slowest':>9}{'memory':>9}{'faults':>8}")
     for name in some:

@@ -32,6 +32,7 @@ from radii.report.reading import read_report
 from radii.signals.columns import read_columns
 
 MATRIX = np.arange(1, 25, dtype=np.float32).reshape(6, 4)
+_KEPT = Path(__file__).parents[1] / "tests" / "report"
 IDS = ["a", "b", "c", "d", "é", "7"]
 
 
@@ -76,16 +77,17 @@ def _zipped(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> byte
     return file.getvalue()
 
 
-def _tarred(pages: dict[str, bytes]) -> bytes:
+def _tarred(pages: dict[str, bytes], escaping: bool = False) -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as archive:
         for name, content in pages.items():
             info = tarfile.TarInfo(name)
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
-        link = tarfile.TarInfo("link")
-        link.type, link.linkname = tarfile.SYMTYPE, "../../etc/passwd"
-        archive.addfile(link)
+        if escaping:
+            link = tarfile.TarInfo("../link")
+            link.type, link.linkname = tarfile.SYMTYPE, "../../etc/passwd"
+            archive.addfile(link)
     return file.getvalue()
 
 
@@ -153,6 +155,43 @@ def _damaged_collection(rng: random.Random) -> bytes:
     return _zipped({n: grow.damaged([c], rng) for n, c in _BEIR.items()}, rng.choice(methods))
 
 
+NAMES = (
+    "npy",
+    "npz",
+    "safetensors",
+    "parquet",
+    "ids",
+    "qrels",
+    "qrels.gz",
+    "jsonl",
+    "tsv",
+    "pairs jsonl",
+    "pairs tsv",
+    "trec",
+    "topics",
+    "beir",
+    "cacm",
+    "cranfield",
+    "car paragraphs",
+    "car outlines",
+    "hypernyms",
+    "qulac",
+    "cifar10h",
+    "synsets",
+    "index of synsets",
+    "tokenizer",
+    "columns csv",
+    "columns parquet",
+    "settings",
+    "manifest",
+    "export's vectors",
+    "export's ids",
+    "export's undo",
+    "report",
+    "probe",
+)
+
+
 def targets(folder: Path) -> dict[str, Target]:
     """Every reader; `folder` is used to make an export."""
     docs = load(_written(folder / "docs.npy", NPY["<f4"]))
@@ -205,7 +244,7 @@ def targets(folder: Path) -> dict[str, Target]:
             [_tarred(_CACM)],
             lambda path: classic.load_cacm(path.parent),
             {"qrels.cacm.txt": b"1 Q0 CACM-1 1\n", "topics.cacm.txt": _TREC},
-            _members([gzip.decompress(_tarred(_CACM))]),
+            _members([gzip.decompress(_tarred(_CACM, escaping)) for escaping in (False, True)]),
         ),
         "cranfield": Target(
             "cranqrel",
@@ -269,13 +308,13 @@ def targets(folder: Path) -> dict[str, Target]:
         "export's undo": exported("restore.npz"),
         "report": Target(
             "report.json",
-            [(Path(__file__).parents[1] / "tests" / "report" / "reports" / "1.0.json").read_bytes()],
+            [(_KEPT / "reports" / "1.0.json").read_bytes()],
             read_report,
             grown=grow.json_file,
         ),
         "probe": Target(
             "probe.json",
-            [b'{"schema_version": "1.0", "setup": {}}'],
+            [(_KEPT / "probes" / "1.0.json").read_bytes()],
             lambda p: read_probe(p.parent),
             grown=grow.json_file,
         ),

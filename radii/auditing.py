@@ -135,6 +135,7 @@ def audit(
         qrels = usable_qrels(docs, queries, qrels, source, allow_missing, exclude_self)
     # Reading the norms refuses vectors without a direction, those of the queries too.
     norms, _ = summarise(docs.norms), queries.norms
+    queries = queries.in_order()  # folds are dealt by row: a shuffled file must give the same report
     found = [norms_vary(norms), no_extremes(norms), no_self(docs, queries, exclude_self)]
     found += [] if probe is None else probed(probe)
     arms: list[Arm] = []

@@ -284,11 +284,12 @@ def _vectors(where: str, ids: Path | None) -> radii.Embeddings:
     if not is_address(where):
         return radii.load(where, ids=ids)
     from radii.deploy.sources import read_address
+    from radii.errors import printable
 
     with _progress("reading") as progress:
         reading = read_address(where, ids=ids, progress=progress)
     for note in reading.notes:
-        typer.echo(f"radii: {note}", err=True)
+        typer.echo(printable(f"radii: {note}"), err=True)
     return reading.embeddings
 
 
@@ -296,13 +297,16 @@ def _deliver(report: radii.Report, out: Path, as_json: bool, quiet: bool, html: 
     """Write report.json and, with the extra `report`, report.html; then print as asked."""
     from rich.console import Console
 
+    from radii.data.locks import only_writer
     from radii.report.files import write_report
     from radii.report.terminal import show, show_briefly
 
-    target = write_report(report, out)
-    page = _write_page(report, out, str(target)) if html else None
+    with only_writer(out, wait=True):  # both files are of one run
+        target = write_report(report, out)
+        text = target.read_text("utf-8")
+        page = _write_page(report, out, str(target)) if html else None
     if as_json:
-        _emit(target.read_text("utf-8"))
+        _emit(text)
     elif quiet:
         show_briefly(report, Console(highlight=False))
     else:
@@ -563,7 +567,7 @@ def compare(
     reports = read_report(first), read_report(second)
     show_comparison(*reports, Console(highlight=False), names)
     if out is not None:
-        typer.echo(f"Page  {write_comparison(*reports, out, names)}")
+        _say(f"Page  {write_comparison(*reports, out, names)}")
 
 
 @app.command()

@@ -54,7 +54,7 @@ def test_the_demo_is_a_proxy_of_hubness(demo_report):
     assert verdict.gain_ci[0] > 0
     assert verdict.beyond_ci[0] <= 0
     assert abs(verdict.beyond) < 0.003
-    assert advice.method == "hub penalty"
+    assert advice.method in ("hub penalty", "local density")  # equal to the third decimal
     assert advice.gain_ci[0] > 0
     assert advice.gain > verdict.gain
     assert advice.servable

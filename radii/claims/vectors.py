@@ -89,7 +89,7 @@ def _kept(
     key = _key(model, texts)
     paths = [Path(folder, f"{key}-{part}.npy") for part in parts]
     if all(path.is_file() for path in paths):
-        return [np.load(path) for path in paths]
+        return [np.load(path, allow_pickle=False) for path in paths]
     found = make()
     for path, vectors in zip(paths, found, strict=True):
         with atomic_write(path) as file:

@@ -121,6 +121,15 @@ class Embeddings:
         """Some rows, in this order, with their ids."""
         return Embeddings([self.ids[row] for row in rows], self.vectors[rows], self.source)
 
+    def in_order(self) -> Embeddings:
+        """The same in the order of their ids, shorter ones first: what is drawn by row is then drawn by id.
+
+        >>> Embeddings(["q10", "q9"], np.eye(2)).in_order().ids
+        ['q9', 'q10']
+        """
+        order = sorted(range(len(self)), key=lambda row: (len(self.ids[row]), self.ids[row]))
+        return self if order == list(range(len(self))) else self.part(np.array(order, dtype=np.int64))
+
     def widened(self) -> Embeddings:
         """The same in float64 and in memory, with the same norms."""
         if self.vectors.dtype == np.float64:
@@ -189,7 +198,7 @@ def row_norms(vectors: Vectors) -> Floats:
     """‖d‖ = sqrt(Σ_i d_i²) of every row of an (n, dim) array: (n,) float64.
 
     Squares are summed in float64, so half precision cannot overflow; rows whose squares leave the range
-    of float64 are scaled by their largest entry first. NaN stays NaN, and a row with an infinity is inf.
+    of float64 are scaled by a power of two first. NaN stays NaN, and a row with an infinity is inf.
 
     >>> row_norms(np.array([[600, 800]], dtype=np.float16))
     array([1000.])
@@ -198,8 +207,8 @@ def row_norms(vectors: Vectors) -> Floats:
     norms = np.empty(n)
     step = max(1, _CACHED_BYTES // (8 * dim))
     for start in range(0, n, step):
-        block = np.asarray(vectors[start : start + step], dtype=np.float64, order="C")
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            block = np.asarray(vectors[start : start + step], dtype=np.float64, order="C")
             squares = np.einsum("ij,ij->i", block, block)
             norms[start : start + step] = np.sqrt(squares)
             # Squares below the smallest normal number have lost digits, above the largest are inf.
@@ -207,6 +216,7 @@ def row_norms(vectors: Vectors) -> Floats:
             if odd.size:
                 largest = np.abs(block[odd]).max(axis=1)
                 usable = (largest > 0) & np.isfinite(largest)
-                scaled = block[odd[usable]] / largest[usable, None]
-                norms[start + odd[usable]] = largest[usable] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+                powers = np.frexp(largest[usable])[1]  # of two: scaling rounds nothing
+                scaled = np.ldexp(block[odd[usable]], -powers[:, None])
+                norms[start + odd[usable]] = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), powers)
     return norms

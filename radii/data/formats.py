@@ -75,7 +75,10 @@ def read_npz(path: Path, with_ids: bool) -> Read:
 def read_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Read some arrays of an `.npz` file by name; InputError where one is missing or damaged."""
     with _readable_as(".npz", path, *_NPZ), open(path, "rb") as file, np.lib.npyio.NpzFile(file) as archive:
-        return {name: archive[name] for name in names}
+        arrays = {name: archive[name] for name in names}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            raise ValueError("a member that is no array")
+        return arrays
 
 
 def _header(member: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any]] | None:

@@ -6,12 +6,12 @@ import io
 import tarfile
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from radii.data.files import StrPath, readable
+from radii.data.formats import read_npy
 from radii.errors import InputError, MissingExtraError, shown
 
 SIDE = 32
@@ -84,11 +84,8 @@ def read_cifar10(images: StrPath, labels: StrPath) -> Pictures:
 
 
 def _labels(path: StrPath) -> npt.NDArray[np.int64]:
-    try:
-        found: Any = np.load(readable(path), allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise _wrong(path, f"not a plain .npy array ({error})") from error
-    if not isinstance(found, np.ndarray) or found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
+    found = read_npy(readable(path), with_ids=False)[0]
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
         raise _wrong(path, "no row of whole numbers")
     return found.astype(np.int64)
 

@@ -84,7 +84,9 @@ def _read(path: Path) -> tuple[Any, bool]:
     try:
         if suffix not in _DELIMITERS:
             with pq.ParquetFile(path) as file:
-                return file.read(), True
+                table = file.read()
+                table.validate(full=True)  # strings are UTF-8, offsets lie inside
+                return table, True
         # Left to itself the reader makes 7 of the id 007, and takes a type from the first rows alone.
         parse = csv.ParseOptions(delimiter=_DELIMITERS[suffix])
         with csv.open_csv(path, parse_options=parse) as reader:

@@ -22,6 +22,7 @@ from radii.errors import InputError
 from radii.signals.resampling import (
     Bootstrap,
     Sample,
+    by_value,
     concordances,
     mid_ranks,
     normalised,
@@ -228,13 +229,17 @@ def residuals(target: Floats, others: Mapping[str, Floats], seed: int, *, folds:
 
 def _held_out_fit(y: Floats, design: Floats, seed: int, folds: int) -> tuple[Floats, Floats]:
     """For every document the least-squares prediction and the mean of the other folds."""
-    fold = np.random.default_rng([seed, 3]).permutation(len(y)) % folds
+    fold = np.empty(len(y), dtype=np.int64)
+    order = by_value(np.concatenate((y[None], design.T)))
+    fold[order] = np.random.default_rng([seed, 3]).permutation(len(y)) % folds
     fitted, mean = np.empty(len(y)), np.empty(len(y))
     for held in (fold == number for number in range(folds)):
         # Normal equations: hat functions are well conditioned, and ties that merge some fall under rcond.
-        kept = design[~held]
-        fit = np.linalg.lstsq(kept.T @ kept, kept.T @ y[~held], rcond=1e-10)[0]
-        fitted[held], mean[held] = design[held] @ fit, y[~held].mean()
+        kept, mean[held] = design[~held], y[~held].mean()
+        # Less the mean: what the other folds leave open is then 0, and a shift of y shifts its prediction.
+        centred = y[~held] - y[~held].mean()
+        fit = np.linalg.lstsq(kept.T @ kept, kept.T @ centred, rcond=1e-10)[0]
+        fitted[held] = mean[held] + design[held] @ fit
     return fitted, mean
 
 

@@ -77,7 +77,7 @@ class Bootstrap:
                     fix="fill them in, or leave the signal out",
                 )
         whole = np.array(list(columns.values()), dtype=np.float64)
-        n = shape[0]
+        whole, n = whole[:, by_value(whole)], shape[0]
         if n <= limit:
             return Sample(whole, n)
         drawn = np.random.default_rng([self.seed, 1]).choice(n, limit, replace=False)
@@ -89,6 +89,23 @@ class Bootstrap:
         rng = np.random.default_rng([self.seed, 2])
         for _ in range(self.resamples):
             yield np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+
+
+def by_value(columns: Floats) -> npt.NDArray[np.intp]:
+    """An order of the documents that does not depend on their rows, by which to draw from them.
+
+    By the first of (n_signals, n_docs) columns, and where it has ties by the others: what still ties is equal
+    in all of them.
+
+    >>> by_value(np.array([[2.0, 1.0, 2.0], [5.0, 0.0, 3.0]])).tolist()
+    [1, 2, 0]
+    """
+    order = np.argsort(columns[0], kind="stable")
+    same = np.diff(columns[0][order]) == 0
+    tied = np.append(same, False) | np.append(False, same)
+    some = order[tied]
+    order[tied] = some[np.lexsort(columns[::-1, some])]
+    return order
 
 
 def rank_covariances(columns: Floats, bootstrap: Bootstrap) -> Floats:

@@ -46,7 +46,7 @@ def test_what_is_no_such_set_is_refused(files, refused, tmp_path):
     refused(lambda: read_cifar10(*files(side=16)), "16 × 16 pixels")
     images, labels = files()
     refused(lambda: read_cifar10(labels, labels), "no tar of images")
-    refused(lambda: read_cifar10(images, images), "not a plain .npy array")
+    refused(lambda: read_cifar10(images, images), "not a .npy file")
     images.write_bytes(b"")
     refused(lambda: read_cifar10(images, labels), images)
 

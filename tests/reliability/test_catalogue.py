@@ -275,6 +275,10 @@ CATALOGUE = {
         lambda w: w.row((7, 1), -INF, "<f2"),
         ["first row 7 (id 'bad3')"],
     ),
+    "row: a signalling NaN": (
+        docs(npy(V.astype("<f4")).replace(np.float32(0.9).tobytes(), b"\x01\x00\x80\x7f", 1)),
+        ["docs.npy", "1 rows hold NaN or infinity, first row 0"],
+    ),
     "row: NaN in a query": (
         lambda w: np.save(w / "queries.npy", np.full((4, 8), NAN)),
         ["queries.npy", "4 rows hold NaN", "first row 0 (id 'q0')"],

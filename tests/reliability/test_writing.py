@@ -18,8 +18,8 @@ from tests.reliability.world import World
 
 PACKAGE = Path(radii.__file__).parent
 
-# What writes a file by itself, and who may: `atomic_write`; a log that grows line by line; the command line
-# and the locks open /dev/null and a folder.
+# What writes a file by itself, and who may: `atomic_write`; a log and a reading that grow and are taken up
+# again; the command line and the locks open /dev/null and a folder.
 WRITERS = {
     "write_text",
     "write_bytes",
@@ -30,7 +30,10 @@ WRITERS = {
     "save_file",
     "tofile",
 }
-MAY = {(name, "open") for name in ("data/files.py", "probing/monitoring.py", "cli.py", "data/locks.py")}
+MAY = {
+    *(("data/files.py", "open"), ("data/locks.py", "open"), ("cli.py", "open")),
+    *(("probing/monitoring.py", "open"), ("deploy/sources/cache.py", "open")),
+}
 
 
 def writes(tree: ast.AST):
@@ -60,6 +63,17 @@ def test_every_writer_of_the_package_is_atomic():
         if "engines" not in path.parts  # those are the engines' own files
     }
     assert found == MAY
+
+
+def test_the_command_line_prints_in_two_places():
+    """What is printed anywhere else would not be escaped."""
+    tree = ast.parse((PACKAGE / "cli.py").read_text())
+    found = [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("typer.echo", "print")
+    ]
+    assert [call for call in found if "printable(" not in call] == ["typer.echo(text, nl=False)"]
 
 
 def test_the_check_sees_a_writer():
@@ -109,7 +123,7 @@ def test_two_writers_of_one_file_leave_it_whole_at_every_moment(tmp_path):
             assert len(text) == 300_000
             assert len(set(text)) == 1
             seen += 1
-    assert [(other.wait(), other.stderr.read()) for other in others] == [(0, b""), (0, b"")]
+    assert [(other.communicate()[1], other.returncode) for other in others] == [(b"", 0), (b"", 0)]
     assert seen
     assert [p.name for p in path.parent.iterdir()] == ["report.json"]
 
@@ -126,13 +140,16 @@ def world(tmp_path, monkeypatch):
 
 
 def test_two_audits_into_one_folder(world):
-    """Either report is whole; the one that is left is that of one of the two seeds."""
+    """Every file is whole, and all of them are of one of the two runs."""
     running = [start(world, "audit", "--no-qrels", "--seed", seed) for seed in (1, 2)]
     ended = [(other.communicate(), other.returncode) for other in running]
     assert [(code, err) for (_, err), code in ended] == [(0, ""), (0, "")]
     report = json.loads((world / "out" / "report.json").read_text())
     assert report["how"]["seed"] in (1, 2)
-    assert [p.name for p in (world / "out").iterdir()] == ["report.json"]
+    assert {p.name for p in (world / "out").iterdir()} <= {"report.json", "report.html"}
+    if (world / "out" / "report.html").exists():
+        page = (world / "out" / "report.html").read_text()
+        assert f"<dt>Seed</dt><dd>{report['how']['seed']}</dd>" in page
 
 
 def test_two_exports_into_one_folder_do_not_mix(tmp_path, refused, monkeypatch):

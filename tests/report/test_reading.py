@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from radii.deploy.command import advice
+from radii.probing.report import read_report as read_probe
 from radii.report import reading
 from radii.report.files import write_report
 from radii.report.reading import read_report
@@ -45,7 +46,18 @@ def test_the_first_schema_is_among_them():
 
 def test_its_advice_can_still_be_served():
     stored = json.loads(KEPT[0].read_text())["recommendation"]
-    assert advice(KEPT[0]) == (stored["method"], stored["parameters"], False)
+    found = advice(KEPT[0])
+    assert (found.method, found.parameters, found.exclude_self) == (
+        stored["method"],
+        stored["parameters"],
+        False,
+    )
+
+
+def test_a_probe_is_read_again(tmp_path):
+    path = Path(__file__).parent / "probes" / "1.0.json"
+    (tmp_path / "probe.json").write_bytes(path.read_bytes())
+    assert is_kept(json.loads(read_probe(tmp_path).model_dump_json()), json.loads(path.read_text()))
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from radii.data.files import StrPath, atomic_write, open_text
-from radii.data.vectors import ids_path
+from radii.data.locks import only_writer
+from radii.data.vectors import check_writable_ids, ids_path
 from radii.deploy.sources.base import Cursor, Source
 from radii.errors import InputError
 
@@ -57,11 +58,16 @@ def gather(
 
     A reading is taken up again when address, count, columns, metric and stamp are still the same.
 
-    Raises InputError on an empty source, and as its `batches` does; what was read until then is kept.
+    Raises InputError on an empty source, on an id that does not fit on a line, where another process reads
+    into the same folder, and as its `batches` does; what was read until then is kept.
     """
     if source.count == 0:
         raise InputError("holds no vectors", where=address, fix="load it first, or name another collection")
-    place = Path(folder)
+    with only_writer(folder):
+        return _gather(source, address, Path(folder), progress)
+
+
+def _gather(source: Source, address: str, place: Path, progress: Callable[[int, int], None] | None) -> State:
     state = State(
         address=address, count=source.count, dim=source.dim, metric=source.metric, stamp=source.stamp
     )
@@ -70,7 +76,6 @@ def gather(
         state = known
     if state.complete:
         return state
-    place.mkdir(parents=True, exist_ok=True)
     mode = "r+b" if state.rows else "w+b"
     with open(place / _PART, mode) as data, open(place / _NAMES, mode) as names:
         data.truncate(max(_HEADER, _at(state)))
@@ -87,6 +92,7 @@ def gather(
             if any("\n" in name for name in batch.ids):
                 raise InputError("an id with a line break", where=address, fix="name another column: ?id=")
             data.write(np.ascontiguousarray(batch.vectors, dtype="<f4").data)
+            check_writable_ids(batch.ids, address)
             names.write("".join(f"{name}\n" for name in batch.ids).encode())
             data.flush()
             names.flush()
