@@ -27,6 +27,7 @@ CLAIMS = {
     "text": "radii.claims.text",
     "transport": "radii.claims.transport",
     "finetuning": "radii.claims.finetuning",
+    "whole-model": "radii.claims.whole_model",
     "generality": "radii.claims.generality",
     "hypernyms": "radii.claims.hypernyms",
     "facets": "radii.claims.facets",

@@ -19,7 +19,7 @@ from radii.probing.objectives import infonce
 from radii.probing.run import probe
 
 TITLE = "A head fine-tuned under weight decay takes the norms that its own displacements predict"
-ON = "all-MiniLM-L6-v2, a head or all of it, on WordNet lemma/gloss pairs"
+ON = "a head on all-MiniLM-L6-v2, on WordNet lemma/gloss pairs"
 METHOD = (
     "all-MiniLM-L6-v2 is frozen; a linear head without bias, the identity at the start, is trained on pairs "
     "of WordNet lemmas and glosses by SGD with weight decay, InfoNCE at τ = 0.05, η = 1, so that α = λ "
@@ -78,8 +78,7 @@ def run(full: bool, progress: Progress | None = None) -> Tested:
         statements=statements,
         table=table,
         notes=[
-            "The body is frozen: its displacement grows with the head's scale (p = −1), and the whole model "
-            "was not trained.",
+            "The body is frozen; the claim `whole-model` trains all of it.",
             "The prediction from the same steps is close to an identity: it balances what those very steps "
             "did. The two probes are predictions.",
             "A probe at the end sees one state; the reached norm is an average over many.",

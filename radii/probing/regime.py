@@ -17,13 +17,13 @@ def regime(
     """Name what controls the norm.
 
     In this order: *inconclusive* where the heat is not reliable (0.7). *heat-controlled* where the norm rises
-    with raw heat and with matched heat, that of R^p Δz / η at the measured p, length held fixed, both intervals
-    above 0: each alone may be arithmetic, raw heat where Δz ∝ R and R²-fold heat always. Where heat alone sets
-    the norm, p = 1 and R⁴ ∝ S, so raw heat S / R² rises with R² while angular heat S / R⁴ is level. Without a
-    measured p, all three normalisations have to rise. *length-controlled* where |ρ(norm, length)| is at least
-    0.5 over its whole interval. *drift-dominated* where drift alone gives most inputs' equilibrium and the norm
-    rises with drift, length held fixed. Else *inconclusive*. Without lengths the plain correlations decide, and
-    length cannot.
+    with raw heat and with matched heat, that of R^p Δz / η at the measured p, length held fixed, both
+    intervals above 0: each alone may be arithmetic, raw heat where Δz ∝ R and R²-fold heat always. Where heat
+    alone sets the norm, p = 1 and R⁴ ∝ S, so raw heat S / R² rises with R² while angular heat S / R⁴ is
+    level. Without a measured p, all three normalisations have to rise. *length-controlled* where
+    |ρ(norm, length)| is at least 0.5 over its whole interval. *drift-dominated* where drift alone gives most
+    inputs' equilibrium and the norm rises with drift, length held fixed. Else *inconclusive*. Without lengths
+    the plain correlations decide, and length cannot.
 
     `drift_share` is the share of inputs whose stationary norm is drift's within 5 %.
     """

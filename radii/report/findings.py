@@ -48,16 +48,16 @@ _MEANING = {
     "R501": "Agreement of the heats from two halves of the minibatches, stepped up to all of them. "
     f"Holds from {RELIABLE:g} on.",
     "R502": "Holds when the norm rises with raw heat and with the heat that the measured power p calls for "
-    "(without one: in all three normalisations), text length held fixed, every interval above 0. Skipped when the probe was inconclusive. It changes no verdict "
-    "about ranking.",
+    "(without one: in all three normalisations), text length held fixed, every interval above 0. "
+    "Skipped when the probe was inconclusive. It changes no verdict about ranking.",
     "R503": "Fails when the whole interval of the rank correlation of norm and text length, over the "
     f"probe's inputs, lies beyond ± {MANY:g}.",
     "R504": "The power p of a displacement ∝ R^(−p), measured with the head scaled. The theory has 1 "
     "for plain gradients and 0 for normalised ones; outside [−0.1, 1.1] it speaks of another "
     "model.",
-    "R601": "Recall at ten, against the exact order, of an index filled with up to 2,000 of the documents in the form "
-    "taken, less that of plain cosine. Fails below −0.01. Not applicable where every document is looked at. A "
-    "sample flatters an index: the whole one may find less.",
+    "R601": "Recall at ten, against the exact order, of an index filled with up to 2,000 of the documents in "
+    "the form taken, less that of plain cosine. Fails below −0.01. Not applicable where every document is "
+    "looked at. A sample flatters an index: the whole one may find less.",
 }
 
 
