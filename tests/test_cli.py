@@ -190,79 +190,17 @@ def test_an_older_report_is_replaced(run, files):
 # Bad input -----------------------------------------------------------------------------------------------
 
 
-def vectors(folder: Path) -> np.ndarray:
-    return np.load(folder / "docs.npy")
-
-
-def with_value(folder: Path, row: int, value: float) -> None:
-    changed = vectors(folder)
-    changed[row] = value
+def with_zeros(folder: Path, row: int) -> None:
+    changed = np.load(folder / "docs.npy")
+    changed[row] = 0.0
     np.save(folder / "docs.npy", changed)
 
 
-def lines(folder: Path, name: str, text: str) -> None:
-    (folder / name).write_text(text)
-
-
-# What is broken → (how, options, what the one line says).
+# What is broken → (how, options, what the one line says). Files and what is in them: tests/reliability.
 FAULTS = {
     "missing vectors": (lambda f: (f / "docs.npy").unlink(), [], ["docs.npy", "no such file"]),
-    "missing queries": (lambda f: (f / "queries.npy").unlink(), [], ["queries.npy", "no such file"]),
     "missing qrels": (lambda f: (f / "qrels.tsv").unlink(), [], ["qrels.tsv", "no such file"]),
-    "unknown suffix": (
-        lambda f: (f / "queries.npy").rename(f / "queries.bin"),
-        ["--queries", "{folder}/queries.bin"],
-        ["queries.bin", "suffix", ".parquet"],
-    ),
-    "garbage": (lambda f: lines(f, "docs.npy", "garbage"), [], ["docs.npy", "not a .npy file"]),
-    "empty file": (lambda f: lines(f, "docs.npy", ""), [], ["docs.npy", "not a .npy file"]),
-    "1-D array": (lambda f: np.save(f / "docs.npy", np.ones(3)), [], ["docs.npy", "1-D", "(n, dim)"]),
-    "object array": (
-        lambda f: np.save(f / "docs.npy", vectors(f).astype(object), allow_pickle=True),
-        [],
-        ["docs.npy", "plain float array"],
-    ),
-    "no rows": (lambda f: np.save(f / "docs.npy", np.ones((0, 80))), [], ["docs.npy", "empty"]),
-    "duplicate ids": (
-        lambda f: lines(f, "docs.ids.txt", "a\n" * 80),
-        [],
-        ["docs.ids.txt, line 2", "duplicate id 'a'"],
-    ),
-    "too few ids": (lambda f: lines(f, "docs.ids.txt", "a\nb\n"), [], ["docs.ids.txt", "2 ids for 80"]),
-    "NaN row": (lambda f: with_value(f, 2, np.nan), [], ["docs.npy", "row 2 (id 'good1')", "NaN"]),
-    "zero row": (lambda f: with_value(f, 3, 0.0), [], ["docs.npy", "row 3 (id 'bad1')", "zeros"]),
-    "wrong dims": (
-        lambda f: np.save(f / "docs.npy", vectors(f)[:, :70]),
-        [],
-        ["docs.npy", "70 dimensions against 80", "queries.npy"],
-    ),
-    "empty qrels": (lambda f: lines(f, "qrels.tsv", ""), [], ["qrels.tsv", "no judgements"]),
-    "a run for qrels": (lambda f: lines(f, "qrels.tsv", "q0 Q0 d1 1 0.5 x\n"), [], ["qrels.tsv, line 1"]),
-    "two grades": (
-        lambda f: lines(f, "qrels.tsv", "q0\tgood0\t1\nq0\tgood0\t2\n"),
-        [],
-        ["qrels.tsv, line 2", "'q0'", "'good0'", "line 1"],
-    ),
-    "unknown documents": (
-        lambda f: lines(f, "qrels.tsv", "q0\tgood0\t1\nq0\tgone\t1\n"),
-        [],
-        ["qrels.tsv", "1 unknown document ids: 'gone'", "--allow-missing"],
-    ),
-    "unknown queries": (
-        lambda f: lines(f, "qrels.tsv", "q0\tgood0\t1\ngone\tgood0\t1\n"),
-        [],
-        ["qrels.tsv", "1 unknown query ids: 'gone'", "--allow-missing"],
-    ),
-    "nothing relevant": (
-        lambda f: lines(f, "qrels.tsv", "q0\tgood0\t0\n"),
-        [],
-        ["none of 40 queries has a relevant document"],
-    ),
-    "texts of others": (
-        lambda f: lines(f, "texts.tsv", "x\ta text\n"),
-        ["--texts", "{folder}/texts.tsv"],
-        ["texts.tsv", "'x'"],
-    ),
+    "zero row": (lambda f: with_zeros(f, 3), [], ["docs.npy", "row 3 (id 'bad1')", "zeros"]),
     "unknown metric": (lambda f: None, ["--metric", "wisdom@10"], ["wisdom@10", "nDCG@10"]),
     "range without 0": (lambda f: None, ["--gamma-range", "0.5", "1"], ["gamma range", "[0.5, 1]"]),
     "min effect 0": (lambda f: None, ["--min-effect", "0"], ["min_effect", "0.02"]),

@@ -147,7 +147,7 @@ class _Stream:
 
 def _unexpected(path: StrPath, number: int, item: object, wanted: str) -> InputError:
     return InputError(
-        f"{_told(item)} is no {wanted}",
+        f"{_told(item)!r} is no {wanted}",
         where=f"{path}, item {number}",
         cause="another file of the release, or format v2",
         fix=f"give the v1.x file of {wanted}s",
@@ -157,6 +157,6 @@ def _unexpected(path: StrPath, number: int, item: object, wanted: str) -> InputE
 def _told(item: object) -> str:
     """The start of an item; its type alone where it cannot be written out."""
     try:
-        return repr(str(item)[:60])
+        return str(item)[:60]
     except (ValueError, RecursionError):  # an integer of thousands of digits, lists a thousand deep
         return type(item).__name__

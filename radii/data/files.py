@@ -39,6 +39,12 @@ def writable(path: StrPath) -> Path:
     To be asked before hours of work whose result goes there; `atomic_write` still has the last word.
     """
     target = Path(os.path.realpath(path))
+    try:
+        os.lstat(target)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:  # a name too long, a loop of links
+        raise _os_fault("cannot be written", path, error, fix=_WRITABLE) from error
     there = next(p for p in (target, *target.parents) if os.path.exists(p))
     if there == target and not target.is_file():
         raise _no_file(path, target)

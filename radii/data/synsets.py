@@ -108,7 +108,10 @@ def read_synsets(folder: StrPath | None = None) -> Nouns:
         fields = head.split()
         try:
             first = 4 + 2 * int(fields[3], 16)
-            pointers = [fields[i : i + 4] for i in range(first + 1, first + 1 + 4 * int(fields[first]), 4)]
+            end = first + 1 + 4 * int(fields[first])
+            if end > len(fields):
+                raise IndexError(end)
+            pointers = [fields[i : i + 4] for i in range(first + 1, end, 4)]
             above = {target for symbol, target, *_ in pointers if symbol in ("@", "@i")}
         except (ValueError, IndexError) as error:
             raise _no_entry(line, where) from error

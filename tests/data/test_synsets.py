@@ -57,6 +57,7 @@ def test_generality_by_hand(folder):
         ({"data": ""}, ["data.noun", "no entries"]),
         ({"index": INDEX + "cat n x\n"}, ["index.noun, line 5", "'cat n x'"]),
         ({"data": DATA + "00000007 03 n zz cat 0 000 | purrs\n"}, ["data.noun, line 8"]),
+        ({"data": DATA + "00000007 03 n 01 cat 0 999999999999 | purrs\n"}, ["data.noun, line 8"]),
         ({"data": DATA + "00000007 03 n 01 cat 0 000\n"}, ["data.noun, line 8"]),
     ],
 )
