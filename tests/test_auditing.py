@@ -315,6 +315,8 @@ def test_one_seed_one_report_another_seed_another_one():
     )
     assert first == again
     assert first["arms"] != other["arms"]
+    for end in ("gain_low", "gain_high"):  # sums over the steps of other candidates too: equal up to rounding
+        assert first["path"].pop(end) == pytest.approx(other["path"].pop(end), abs=1e-8)
     assert first["path"] == other["path"]
 
 
