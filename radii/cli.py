@@ -378,7 +378,9 @@ def list_claims() -> None:
 @claims.command("run")
 def run_claim(
     claim: ClaimId,
-    full: Annotated[bool, typer.Option("--full", help="The recorded setting: minutes, not seconds.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full/--fast", help="Full is the recorded setting: minutes.")
+    ] = False,
     model: Annotated[
         str | None, typer.Option(help="Another encoder, where texts are embedded: a folder or a cached name.")
     ] = None,

@@ -12,6 +12,7 @@ _NAMES = {
     "raw": "heat, raw",
     "scaled": "heat × R²",
     "angular": "heat, angular",
+    "matched": "heat × R^2p",
     "drift": "drift",
     "second": "second moment",
     "damping": "damping",
