@@ -1,0 +1,61 @@
+"""What every command does with its input and output: read, tell how far, print."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import typer
+
+import radii
+
+
+def vectors_at(where: str, ids: Path | None) -> radii.Embeddings:
+    """Vectors of a file, or of the engine at an address; what is odd about those goes to standard error."""
+    from radii.deploy.address import is_address
+
+    if not is_address(where):
+        return radii.load(where, ids=ids)
+    from radii.deploy.sources import read_address
+    from radii.errors import printable
+
+    with progress_of("reading") as progress:
+        reading = read_address(where, ids=ids, progress=progress)
+    for note in reading.notes:
+        typer.echo(printable(f"radii: {note}"), err=True)
+    return reading.embeddings
+
+
+def progress_of(what: str) -> AbstractContextManager[Callable[[int, int], None]]:
+    """A progress bar on standard error, silent when that is not a terminal."""
+    from radii.report.progress import progress
+
+    return progress(what)
+
+
+def say(*lines: str) -> None:
+    """Print lines for a reader: what came from a file cannot steer the terminal."""
+    from radii.errors import printable
+
+    emit("".join(f"{printable(line)}\n" for line in lines))
+
+
+def emit(text: str) -> None:
+    """Print a document as it is; a full disk behind standard output is one line, too."""
+    try:
+        typer.echo(text, nl=False)
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # as `| head` does: typer ends the program quietly
+            raise
+        # What could not be written would fail again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise radii.InputError(
+            "cannot be written",
+            where="standard output",
+            cause=error.strerror,
+            fix="make room, or use --out",
+        ) from error
