@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import save_file
@@ -75,6 +75,8 @@ names = st.text(st.characters(codec="utf-8", exclude_categories=("Cc",)), min_si
 def test_round_trip_bit_for_bit(tmp_path_factory, write, data, vectors):
     n = len(vectors)
     ids = data.draw(st.none() | st.lists(names, min_size=n, max_size=n, unique=True))
+    if write is write_npy and ids:  # a byte order mark at the start of a text file is none of its text
+        assume(not ids[0].startswith("\ufeff"))
     path = write(tmp_path_factory.mktemp("vectors") / "v", vectors, ids)
     back = load(path)
     assert back.vectors.dtype == vectors.dtype
