@@ -11,12 +11,14 @@ import json
 import os
 import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from radii.cli import main
+from tests.planted import long_distractors
 from tests.reliability.world import (
     DOCS,
     LINES,
@@ -141,6 +143,23 @@ def exact_ids(w, out):
     assert text.replace("\n", "").isprintable()
     assert all(line.isprintable() for line in out.splitlines())
     assert "\x1b" not in out
+
+
+def steering_column(w):
+    """A column that is the norm, so that the verdict names it; of enough queries for one."""
+    larger, queries, qrels = long_distractors()
+    for name, given in (("docs", larger), ("queries", queries)):
+        np.save(w / f"{name}.npy", given.vectors)
+        w.text(f"{name}.ids.txt", "".join(f"{i}\n" for i in given.ids))
+    w.text("qrels.tsv", "".join(f"{q}\t{d}\t{g}\n" for q, judged in qrels.items() for d, g in judged.items()))
+    rows = "".join(f"{i},{norm}\n" for i, norm in zip(larger.ids, larger.norms, strict=True))
+    w.text("c.csv", "id,\x1b[31mx\x9b\n" + rows)
+
+
+def named_but_not_steered(w, out):
+    assert "\\x1b[31mx\\x9b" in out
+    assert all(line.isprintable() for line in out.splitlines())
+    assert "\x1b[31mx\x9b" in {arm["name"] for arm in report(w)["arms"]}
 
 
 def nothing_to_count_through(w, out):
@@ -525,9 +544,15 @@ CATALOGUE = {
         AUDIT,
         ("--signals", "{folder}/c.csv"),
     ),
-    "columns: a name that steers a terminal": (
+    "columns: of one document": (
         text("c.csv", "id,\x1b[31mx\ngood0,1\n"),
         ["c.csv", "no row for 7 of 8 documents"],
+        AUDIT,
+        ("--signals", "{folder}/c.csv"),
+    ),
+    "columns: a name that steers a terminal, read": (
+        steering_column,
+        named_but_not_steered,
         AUDIT,
         ("--signals", "{folder}/c.csv"),
     ),
@@ -576,8 +601,12 @@ def world(tmp_path, monkeypatch):
     return World.made(folder, monkeypatch)
 
 
-def test_there_are_enough_rows():
+def test_there_are_enough_rows_and_the_page_counts_them():
+    read = sum(callable(expected) for _, expected, *_ in CATALOGUE.values())
     assert len(CATALOGUE) >= 80
+    page = " ".join((Path(__file__).parents[2] / "docs" / "reliability.md").read_text().split())
+    assert f"{len(CATALOGUE)} rows, file × fault" in page
+    assert f"{len(CATALOGUE) - read} are refused, {read} are read" in page
 
 
 @pytest.mark.parametrize("row", CATALOGUE)

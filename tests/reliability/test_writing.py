@@ -213,6 +213,19 @@ def test_a_full_disk_is_one_line_and_leaves_the_older_report(full, refused):
     assert {p.name for p in full.iterdir()} <= {"report.json", "filler"}
 
 
+def test_an_audit_onto_a_full_disk_is_one_line(world, full, monkeypatch, capsys):
+    from radii.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["radii", *world.words("audit", "--no-qrels", "--out", full / "out")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    out, err = capsys.readouterr()
+    assert (stopped.value.code, out) == (2, "")
+    assert err.startswith(f"radii: {full / 'out' / 'report.json'}: cannot be written. Likely cause: ")
+    assert err.count("\n") == 1
+    assert list((full / "out").iterdir()) == []
+
+
 def ended(world, command, stdout):
     words = [sys.executable, "-m", "radii", *world.words(command)]
     done = subprocess.run(words, stdout=stdout, stderr=subprocess.PIPE, text=True)

@@ -124,7 +124,7 @@ def bfloat16(vectors) -> bytes:
     return len(header).to_bytes(8, "little") + header + half.tobytes()
 
 
-def header(descr: str, shape: object) -> bytes:
+def header(descr: object, shape: object) -> bytes:
     """The first bytes of an .npy file that promises this array."""
     text = repr({"descr": descr, "fortran_order": False, "shape": shape}).encode() + b"\n"
     return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
