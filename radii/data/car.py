@@ -58,7 +58,7 @@ def read_paragraphs(path: StrPath) -> Texts:
         try:
             kind, key, bodies = item
             name, text = key.decode("ascii"), "".join(_plain(body) for body in bodies)
-        except (TypeError, ValueError, AttributeError, IndexError) as error:
+        except (TypeError, ValueError, AttributeError, LookupError) as error:
             raise _unexpected(path, number, item, "paragraph") from error
         if kind != 0 or not name or name in texts:
             found = f"duplicate id {name!r}" if name in texts else f"id {name!r}, kind {_told(kind)}"
@@ -85,7 +85,7 @@ def read_outlines(path: StrPath) -> Headings:
             for query, text, level in _paths(key.decode("utf-8"), name, sections):
                 queries.setdefault(query, text)
                 depth.setdefault(query, level)
-        except (TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        except (TypeError, ValueError, AttributeError, LookupError, RecursionError) as error:
             raise _unexpected(path, number, item, "page outline") from error
     return Headings(Texts(list(queries), list(queries.values()), str(path)), depth)
 

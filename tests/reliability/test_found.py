@@ -64,6 +64,18 @@ def test_numbers_of_thousands_of_digits_in_cbor(tmp_path, refused, nested):
     refused(lambda: read_outlines(tmp_path / "o.cbor"), "o.cbor, item 1", "is no page outline")
 
 
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [("read_outlines", [0, "a", b"a", [{}]]), ("read_paragraphs", [0, b"a", [[1, {}]]])],
+)
+def test_a_cbor_map_where_a_list_belongs(tmp_path, refused, name, item):
+    cbor2 = pytest.importorskip("cbor2")
+    from radii.data import car
+
+    (tmp_path / "a.cbor").write_bytes(cbor2.dumps(item))
+    refused(lambda: getattr(car, name)(tmp_path / "a.cbor"), "a.cbor, item 1", "is no pa")
+
+
 def test_a_tokenizer_damaged_inside(tmp_path, refused):
     pytest.importorskip("tokenizers")
     path = tmp_path / "tokenizer.json"
