@@ -40,6 +40,7 @@ from radii.findings import (
 from radii.probing.report import ProbeReport
 from radii.ranking.metrics import Metric
 from radii.ranking.path import check_same_dim
+from radii.ranking.search import Search
 from radii.ranking.steps import Curves
 from radii.result import (
     TOKENS,
@@ -76,6 +77,7 @@ def audit(
     protocol: Protocol | None = None,
     probe: ProbeReport | None = None,
     query_texts: Texts | None = None,
+    search: Search | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Report:
     """Whether the norms of these vectors may be used to rank, judged on held-out queries.
@@ -112,6 +114,8 @@ def audit(
         Of the model that made the vectors (`radii.probe`): adds findings, and changes no verdict.
     query_texts : Texts, optional
         Texts of the queries, shown beside those whose rankings change.
+    search : Search, optional
+        By what candidates are found: no result depends on it.
     progress : callable, optional
         Called with (what is being done, how far, of how much).
 
@@ -144,7 +148,9 @@ def audit(
     if qrels is None:
         verdict = without_judgements(norms)
     else:
-        question = Question(docs, queries, qrels, wanted, (low, high), exclude_self, seed, protocol)
+        question = Question(
+            docs, queries, qrels, wanted, (low, high), exclude_self, seed, protocol, search or Search()
+        )
         field = field_of(question, signals, None if progress is None else partial(progress, "ranking"))
         steps = field.steps
         needed = _needed(steps.curves, min_effect, protocol)

@@ -10,6 +10,7 @@ import typer
 import radii
 from radii.cli.options import (
     AllowMissing,
+    Backend,
     DocIds,
     Docs,
     ExcludeSelf,
@@ -52,6 +53,7 @@ def audit(
     query_texts: Annotated[
         Path | None, typer.Option(help="Texts of the queries, to show: .jsonl or .tsv.")
     ] = None,
+    backend: Backend = "auto",
     out: Out = Path("radii-report"),
     json: Json = False,
     quiet: Quiet = False,
@@ -62,9 +64,11 @@ def audit(
     from radii.data.texts import read_texts
     from radii.data.tokenizer import read_tokenizer
     from radii.probing.report import read_report
+    from radii.ranking.search import Search
     from radii.report.progress import stages
     from radii.signals.columns import read_columns
 
+    search = Search(backend)
     # Cheap checks first: a typing error should not wait for the vectors, nor the result for a bad folder.
     writable(out / "report.json")
     if qrels is not None:
@@ -89,6 +93,7 @@ def audit(
             seed=seed,
             probe=None if probe is None else read_report(probe),
             query_texts=None if query_texts is None else read_texts(query_texts),
+            search=search,
             progress=tell,
         )
     _deliver(report, out, json, quiet, html)
@@ -105,6 +110,7 @@ def path(
     gamma_range: Range = (-1.0, 1.0),
     exclude_self: ExcludeSelf = False,
     allow_missing: AllowMissing = False,
+    backend: Backend = "auto",
     out: Annotated[Path | None, typer.Option(help="A .json or .csv file; standard output if none.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="CSV on standard output instead of JSON.")] = False,
 ) -> None:
@@ -112,8 +118,10 @@ def path(
     from radii.data.files import atomic_write, writable
     from radii.data.qrels import read_qrels, usable_qrels
     from radii.ranking.metrics import Metric
+    from radii.ranking.search import Search
     from radii.report.files import path_csv, path_json
 
+    search = Search(backend)
     if out is not None and out.suffix not in (".json", ".csv"):
         raise radii.InputError(
             f"output format {out.suffix!r}", where=out, fix="end the name in .json or .csv"
@@ -125,7 +133,13 @@ def path(
     judged = usable_qrels(vectors, asked, judged, str(qrels), allow_missing, exclude_self)
     with progress_of("ranking") as tell:
         found = radii.exponent_path(
-            vectors, asked, k=wanted.k, gamma_range=gamma_range, exclude_self=exclude_self, progress=tell
+            vectors,
+            asked,
+            k=wanted.k,
+            gamma_range=gamma_range,
+            exclude_self=exclude_self,
+            search=search,
+            progress=tell,
         )
         steps = found.metric(wanted, judged)
     text = path_csv(steps) if csv or (out is not None and out.suffix == ".csv") else path_json(steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from radii.ranking.family import Family
 from radii.ranking.metrics import Metric
 from radii.ranking.path import ExponentPath, Grades, MetricPath, exponent_paths
 from radii.ranking.score import Bools, Ints
+from radii.ranking.search import Search
 
 BANK_FOLDS = 5
 
@@ -32,6 +33,7 @@ class Question:
     exclude_self: bool
     seed: int
     protocol: Protocol
+    search: Search = field(default_factory=Search)
 
     @cached_property
     def excluded(self) -> Ints:
@@ -94,6 +96,7 @@ class Question:
             k=self.metric.k,
             gamma_range=self.gamma_range,
             exclude_self=self.exclude_self,
+            search=self.search,
             progress=progress,
         )
         return {

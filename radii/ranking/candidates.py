@@ -16,38 +16,9 @@ import numpy as np
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.family import Family
 from radii.ranking.score import Bools, Ints
+from radii.ranking.search import Search, Sizes
 
 _SMALL = 8_000_000  # pairs; below this compiling the kernels takes longer than doing without
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How the search for candidates is cut. No result depends on it.
-
-    Attributes
-    ----------
-    block, queries : int
-        Documents and queries per matrix product.
-    first : int
-        Documents in the first block; at least twice k are taken.
-    segments : int
-        Groups of documents with similar log r, each with its own threshold.
-    nodes : int
-        Exponents at which bounds are taken: more prune harder and cost more.
-    threads : int
-        0 for all processors that this process may use.
-    """
-
-    block: int = 8192
-    queries: int = 1024
-    first: int = 256
-    segments: int = 32
-    nodes: int = 9
-    threads: int = 0
-
-    def between(self, low: float, high: float) -> Floats:
-        """The nodes of a γ range: its two ends at least, or its one point."""
-        return np.linspace(low, high, max(2, self.nodes)) if low < high else np.array([low])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +52,7 @@ def find_candidates(
     k: int,
     gamma_range: tuple[float, float],
     excluded: Ints,
-    sizes: Sizes | None = None,
+    search: Search | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Candidates]:
     """All documents that rank among the first k for some γ in the range, and few others.
@@ -95,8 +66,8 @@ def find_candidates(
     gamma_range : (low, high)
     excluded : (n_queries,) int64
         For each query the document row that it must not retrieve, or −1.
-    sizes : Sizes, optional
-        Stream with these sizes. By default small problems skip streaming, and its compilation.
+    search : Search, optional
+        How. By default numba streams, and small problems skip streaming and its compilation.
     progress : callable, optional
         Called with (documents seen, of how many); by a small problem at its end only.
 
@@ -107,13 +78,16 @@ def find_candidates(
     from radii.ranking.exhaustive import exhaustive
 
     docs, queries = docs.moderate(), queries.moderate()
-    if sizes is None and len(docs) * len(queries) <= _SMALL:
+    search = search or Search()
+    if search.sizes is None and search.backend == "auto" and len(docs) * len(queries) <= _SMALL:
         nothing = np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0)
         streamed = [nothing] * len(families)
     else:
         from radii.ranking.streaming import stream  # imports numba
 
-        streamed = stream(docs, queries, families, k, gamma_range, excluded, sizes or Sizes(), progress)
+        streamed = stream(
+            docs, queries, families, k, gamma_range, excluded, search.sizes or Sizes(), progress
+        )
     some = [Candidates(*parts) for parts in streamed]
     left = [np.flatnonzero(np.diff(one.offsets) == 0) for one in some]
     filled = exhaustive(docs, queries, left, families, k, gamma_range, excluded)

@@ -11,9 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from radii.data.embeddings import Embeddings, Floats
-from radii.ranking.candidates import Sizes, reachable, reachable_together
+from radii.ranking.candidates import reachable, reachable_together
 from radii.ranking.family import Family
 from radii.ranking.score import Bools, Ints, Lines
+from radii.ranking.search import Sizes
 
 _BLOCK_BYTES = 64 << 20  # of cosines, and of documents kept in float64 where all of them fit
 

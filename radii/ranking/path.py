@@ -15,6 +15,7 @@ from radii.ranking.candidates import Candidates, find_candidates
 from radii.ranking.family import Family
 from radii.ranking.metrics import Metric
 from radii.ranking.score import Ints, Lines
+from radii.ranking.search import Search
 from radii.ranking.steps import Best, Curves, StepFunction, check_inside
 from radii.ranking.sweep import metric_curves, rank_changes
 
@@ -29,6 +30,7 @@ def exponent_path(
     gamma_range: tuple[float, float] = (-1.0, 1.0),
     exclude_self: bool = False,
     multiplier: npt.ArrayLike | None = None,
+    search: Search | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ExponentPath:
     """The k best documents of every query under cos · r^γ, for every γ of a range at once.
@@ -46,6 +48,8 @@ def exponent_path(
         A query never retrieves the document that bears its own id.
     multiplier : (n_docs,) array, optional
         A positive number per document in place of its norm.
+    search : Search, optional
+        By what, and how it is cut: no result depends on it.
     progress : callable, optional
         Called with (documents seen, of how many).
 
@@ -72,6 +76,7 @@ def exponent_path(
         k=k,
         gamma_range=gamma_range,
         exclude_self=exclude_self,
+        search=search,
         progress=progress,
     )
     return path
@@ -85,6 +90,7 @@ def exponent_paths(
     k: int,
     gamma_range: tuple[float, float],
     exclude_self: bool = False,
+    search: Search | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ExponentPath]:
     """One path per family over the same similarities, which are computed once. See `exponent_path`."""
@@ -97,7 +103,7 @@ def exponent_paths(
     excluded = np.full(len(queries), -1, dtype=np.int64)
     if exclude_self:
         excluded[:] = [docs.rows.get(name, -1) for name in queries.ids]
-    found = find_candidates(docs, queries, families, k, (low, high), excluded, progress=progress)
+    found = find_candidates(docs, queries, families, k, (low, high), excluded, search, progress)
     return [
         ExponentPath(docs, queries, k, (low, high), family, candidates)
         for family, candidates in zip(families, found, strict=True)

@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking import kernels
-from radii.ranking.candidates import Sizes
 from radii.ranking.family import Family
 from radii.ranking.score import Ints
+from radii.ranking.search import Sizes
 from radii.ranking.threads import Run, available_threads, cuts, threads
 
 _GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor

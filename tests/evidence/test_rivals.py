@@ -17,9 +17,10 @@ from radii.evidence.rivals import (
     without_mean_direction,
 )
 from radii.ranking.bank import NEIGHBOURS, ask_bank
-from radii.ranking.candidates import Sizes, find_candidates
+from radii.ranking.candidates import find_candidates
 from radii.ranking.family import Family
 from radii.ranking.path import ExponentPath
+from radii.ranking.search import Search, Sizes
 from tests.planted import unit
 
 
@@ -32,7 +33,7 @@ def corpus():
 def ranked(docs, queries, family, k=10, sizes=None):
     """(n_queries, k) document rows."""
     nobody = np.full(len(queries), -1)
-    [found] = find_candidates(docs, queries, [family], k, (0.0, 0.0), nobody, sizes)
+    [found] = find_candidates(docs, queries, [family], k, (0.0, 0.0), nobody, Search(sizes=sizes))
     path = ExponentPath(docs, queries, k, (0.0, 0.0), family, found)
     return np.array([path.top(row, 0.0) for row in range(len(queries))])
 

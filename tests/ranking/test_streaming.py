@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radii.data.embeddings import Embeddings
-from radii.ranking.candidates import Sizes, find_candidates
+from radii.ranking.candidates import find_candidates
 from radii.ranking.family import Family
 from radii.ranking.kernels import _level
 from radii.ranking.path import ExponentPath, exponent_path
+from radii.ranking.search import Search, Sizes
 from tests.cases import corpora
 
 
@@ -20,7 +21,7 @@ def streamed(docs, queries, k, gamma_range, sizes, multiplier=None, exclude_self
     docs, queries = Embeddings.of(docs), Embeddings.of(queries)
     family = Family.power(docs.norms if multiplier is None else multiplier)
     excluded = np.arange(len(queries)) if exclude_self else np.full(len(queries), -1)
-    [found] = find_candidates(docs, queries, [family], k, gamma_range, excluded, sizes)
+    [found] = find_candidates(docs, queries, [family], k, gamma_range, excluded, Search(sizes=sizes))
     return ExponentPath(docs, queries, k, gamma_range, family, found)
 
 
@@ -131,7 +132,9 @@ def test_arms_share_one_pass():
     ]
     excluded = np.full(9, -1)
     for order in (families, families[::-1]):
-        together = find_candidates(docs, queries, order, 10, (-1.0, 1.0), excluded, Sizes(block=512))
+        together = find_candidates(
+            docs, queries, order, 10, (-1.0, 1.0), excluded, Search(sizes=Sizes(block=512))
+        )
         alone = find_candidates(docs, queries, order, 10, (-1.0, 1.0), excluded)
         for family, one, other in zip(order, together, alone, strict=True):
             fast, slow = (ExponentPath(docs, queries, 10, (-1.0, 1.0), family, c) for c in (one, other))
@@ -148,7 +151,9 @@ def test_additive_scores_are_the_direct_ranking(case, block, nodes):
     gammas = (case.low, case.high)
     excluded = np.full(len(queries), -1)
     for sizes in (None, Sizes(block=block, queries=1, first=2, segments=3, nodes=nodes)):
-        [found] = find_candidates(docs, queries, [Family.bias(penalty)], case.k, gammas, excluded, sizes)
+        [found] = find_candidates(
+            docs, queries, [Family.bias(penalty)], case.k, gammas, excluded, Search(sizes=sizes)
+        )
         path = ExponentPath(docs, queries, case.k, gammas, Family.bias(penalty), found)
         for row, gamma in zip(range(len(queries)), np.linspace(*gammas, len(queries)), strict=True):
             cosines = (case.docs @ case.queries[row]) / (docs.norms * queries.norms[row])
