@@ -60,18 +60,22 @@ def formula(manifest: Manifest, k: int = 10) -> Recipe:
     """`script_score`, every document of the index."""
     name = "elasticsearch-formula"
     check(manifest, k, name, "ip", dims=_DIMS, most=_MOST)
-    terms = Terms.of(manifest, name)
     field = {"type": "dense_vector", "dims": manifest.dim, "index": False}
+    where = f"{_DOCS}/query-languages/query-dsl/query-dsl-script-score-query"
+    return scripted(name, Terms.of(manifest, name), field, f"'{VECTOR}'", where, k)
+
+
+def scripted(name: str, terms: Terms, field: Body, vector: str, where: str, k: int) -> Recipe:
+    """A recipe of `script_score`, for Elasticsearch and OpenSearch: `field` is the mapping of the vector."""
     numbers = {number: {"type": "double"} for number in terms.numbers}
     return Recipe(
         name,
         "ip",
         "a script scores every document that the query lets through: exact, and as slow as that is",
-        f"{_DOCS}/query-languages/query-dsl/query-dsl-script-score-query",
+        where,
         Request(f"PUT /{INDEX}", {"mappings": {"properties": {VECTOR: field, **numbers}}}),
         Request(
-            f"POST /{INDEX}/_search",
-            {"size": k, "_source": False, "query": script_score(terms, f"'{VECTOR}'")},
+            f"POST /{INDEX}/_search", {"size": k, "_source": False, "query": script_score(terms, vector)}
         ),
         (VECTOR, *terms.numbers),
         document,

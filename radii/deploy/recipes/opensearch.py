@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from radii.deploy.manifest import Manifest
 from radii.deploy.recipes.base import GRAPH, INDEX, SERVED, VECTOR, Recipe, Request, Terms, check
-from radii.deploy.recipes.elasticsearch import LOAD, document, script_score
+from radii.deploy.recipes.elasticsearch import LOAD, document, scripted
 
 _DOCS = "https://docs.opensearch.org/latest"
 _DIMS, _MOST = 16_000, 10_000
@@ -44,20 +44,6 @@ def formula(manifest: Manifest, k: int = 10) -> Recipe:
     """`script_score` with the k-NN extensions of Painless, every document of the index."""
     name = "opensearch-formula"
     check(manifest, k, name, "ip", dims=_DIMS, most=_MOST)
-    terms = Terms.of(manifest, name)
     field = {"type": "knn_vector", "dimension": manifest.dim}
-    numbers = {number: {"type": "double"} for number in terms.numbers}
-    return Recipe(
-        name,
-        "ip",
-        "a script scores every document that the query lets through: exact, and as slow as that is",
-        f"{_DOCS}/vector-search/vector-search-techniques/painless-functions/",
-        Request(f"PUT /{INDEX}", {"mappings": {"properties": {VECTOR: field, **numbers}}}),
-        Request(
-            f"POST /{INDEX}/_search",
-            {"size": k, "_source": False, "query": script_score(terms, f"doc['{VECTOR}']")},
-        ),
-        (VECTOR, *terms.numbers),
-        document,
-        LOAD,
-    )
+    where = f"{_DOCS}/vector-search/vector-search-techniques/painless-functions/"
+    return scripted(name, Terms.of(manifest, name), field, f"doc['{VECTOR}']", where, k)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -29,17 +26,6 @@ MULTIPLIER = CORPUS.norms**-0.7
 NORM = Correction("norm exponent", {"gamma": -0.7}, MULTIPLIER)
 
 CASES = [(name, form) for name, one in ENGINES.items() for form in one.forms]
-
-
-@pytest.fixture
-def tmp_path(tmp_path):
-    """In memory where that can be had: some engines wait for the disk at every document."""
-    memory = Path("/dev/shm")
-    if not memory.is_dir():
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "-".join(case))

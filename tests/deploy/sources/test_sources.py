@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,17 +18,6 @@ RNG = np.random.default_rng(7)
 N, DIM = 2300, 4  # three pages
 VECTORS = (RNG.normal(size=(N, DIM)) * np.exp(RNG.normal(size=(N, 1)))).astype(np.float32)
 IDS = [f"文書 {row} ü'\"%" for row in range(N - 2)] + [str(2**63 - 1), str(-(2**63))]
-
-
-@pytest.fixture
-def tmp_path(tmp_path):
-    """In memory where that can be had: some engines wait for the disk at every document."""
-    memory = Path("/dev/shm")
-    if not memory.is_dir():
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=memory, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
 
 
 @pytest.fixture
@@ -69,10 +56,8 @@ def test_every_source_is_filled_here():
     assert set(FILLED) == set(SOURCES)
 
 
-@pytest.mark.parametrize("name", FILLED)
-def test_everything_is_read_and_a_broken_reading_goes_on(name, fill, read, tmp_path, monkeypatch):
-    monkeypatch.setattr("radii.deploy.sources.milvus._ROWS", 1000)  # else all would fit one page
-    address = fill(name)
+def interrupt(read, address):
+    """Stop a reading after its first page, as a power cut would."""
 
     class PowerCut(BaseException):
         pass
@@ -82,6 +67,13 @@ def test_everything_is_read_and_a_broken_reading_goes_on(name, fill, read, tmp_p
 
     with pytest.raises(PowerCut):
         read(address, progress=cut)
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_everything_is_read_and_a_broken_reading_goes_on(name, fill, read, tmp_path, monkeypatch):
+    monkeypatch.setattr("radii.deploy.sources.milvus._ROWS", 1000)  # else all would fit one page
+    address = fill(name)
+    interrupt(read, address)
     [folder] = (tmp_path / "cache").iterdir()
     begun = json.loads((folder / "state.json").read_text())
     assert 0 < begun["rows"] < N
@@ -303,15 +295,7 @@ def test_a_state_of_another_version_is_read_again(fill, read, tmp_path):
 
 def test_parts_shorter_than_the_state_says_are_read_again(fill, read, tmp_path):
     address = fill("faiss")
-
-    class Stop(BaseException):
-        pass
-
-    def stop(done, total):
-        raise Stop
-
-    with pytest.raises(Stop):
-        read(address, progress=stop)
+    interrupt(read, address)
     [folder] = (tmp_path / "cache").iterdir()
     (folder / "vectors.npy.part").write_bytes(b"")
     same(read(address).embeddings)
