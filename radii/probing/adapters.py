@@ -143,11 +143,17 @@ def held(adapters: Sequence[Adapter], parameters: Mapping[str, Any]) -> Iterator
 @contextmanager
 def evaluating(adapters: Sequence[Adapter]) -> Iterator[None]:
     """Every module in evaluation mode inside the block, and in its own mode afterwards."""
-    modules = [module for adapter in adapters for module in adapter.module.modules()]
+    with in_mode([module for adapter in adapters for module in adapter.module.modules()], training=False):
+        yield
+
+
+@contextmanager
+def in_mode(modules: Sequence[Any], *, training: bool) -> Iterator[None]:
+    """Just these modules, not those below them, in one mode inside the block, in their own afterwards."""
     modes = [module.training for module in modules]
     try:
         for module in modules:
-            module.training = False
+            module.training = training
         yield
     finally:
         for module, mode in zip(modules, modes, strict=True):

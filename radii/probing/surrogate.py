@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from radii.data.embeddings import Floats
 from radii.errors import InputError
-from radii.probing.adapters import Adapter, Tensor, require_torch
+from radii.probing.adapters import Adapter, Tensor, in_mode, require_torch
 from radii.probing.objectives import Objective
 from radii.probing.steps import Direction, forward_mode, gradients_of, virtual_step
 
@@ -169,15 +169,7 @@ class Surrogate:
         return first, second
 
 
-@contextmanager
-def _dropout(module: Any) -> Iterator[None]:
+def _dropout(module: Any) -> AbstractContextManager[None]:
     """Training mode for everything but batch statistics, which stay fixed."""
     parts = [part for part in module.modules() if "batchnorm" not in type(part).__name__.lower()]
-    before = [part.training for part in parts]
-    try:
-        for part in parts:
-            part.training = True
-        yield
-    finally:
-        for part, mode in zip(parts, before, strict=True):
-            part.training = mode
+    return in_mode(parts, training=True)
