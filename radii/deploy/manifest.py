@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 import radii
 from radii.data.embeddings import Embeddings
@@ -119,6 +119,16 @@ class Manifest(BaseModel):
             transform=hashlib.sha256(json.dumps(changes).encode()).hexdigest(),
             radii_version=radii.__version__,
         )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        """Every vector in the file has the columns that the file says."""
+        sides = {"centre": (self.centre, self.dim), "shift": (self.shift, self.served_dim)}
+        sides |= {f"directions[{row}]": (one, self.dim) for row, one in enumerate(self.directions)}
+        for name, (vector, columns) in sides.items():
+            if vector is not None and len(vector) != columns:
+                raise ValueError(f"{name} has {len(vector)} numbers for {columns} columns")
+        return self
 
     @property
     def projection(self) -> Projection | None:

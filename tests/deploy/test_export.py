@@ -240,6 +240,17 @@ def test_a_folder_that_is_no_export(tmp_path, refused):
     refused(lambda: read_manifest(tmp_path), "form")
 
 
+@pytest.mark.parametrize("form", ["ip", "centred"])
+def test_a_manifest_whose_vectors_have_other_columns_is_refused(form, tmp_path, refused):
+    export(DOCS, own("all-but-the-top"), tmp_path, form=form)
+    body = json.loads((tmp_path / "manifest.json").read_text())
+    short = {"centre": body["centre"][1:], "directions": [body["directions"][0] + [0.0]]}
+    short |= {"shift": body["shift"][1:]} if form == "centred" else {}
+    for name, vector in short.items():
+        (tmp_path / "manifest.json").write_text(json.dumps(body | {name: vector}))
+        refused(lambda: read_manifest(tmp_path), "manifest.json", name, "columns")
+
+
 def test_queries_of_another_kind_are_refused(tmp_path, refused):
     manifest = export(DOCS, own("hub penalty"), tmp_path)
     refused(lambda: manifest.queries(np.ones((2, 7))), "7 dimensions")
