@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.files import Stamp
+from radii.data.ids import RowNumbers, rows_of
 from radii.errors import InputError, shown
 
 Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
@@ -28,7 +29,7 @@ class Embeddings:
 
     Attributes
     ----------
-    ids : list of str
+    ids : sequence of str
         One id per row, all different.
     vectors : (n, dim) array of float16, float32 or float64
         As stored: a memory map stays one, and is read block by block.
@@ -79,7 +80,7 @@ class Embeddings:
             return data
         vectors = np.asanyarray(data)
         rows = len(vectors) if vectors.ndim else 0
-        return cls([str(i) for i in range(rows)], vectors, source)
+        return cls(RowNumbers(rows), vectors, source)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -90,9 +91,9 @@ class Embeddings:
         return int(self.vectors.shape[1])
 
     @cached_property
-    def rows(self) -> dict[str, int]:
+    def rows(self) -> Mapping[str, int]:
         """Row number of every id."""
-        return {name: row for row, name in enumerate(self.ids)}
+        return rows_of(self.ids)
 
     @cached_property
     def norms(self) -> Floats:
@@ -127,6 +128,8 @@ class Embeddings:
         >>> Embeddings(["q10", "q9"], np.eye(2)).in_order().ids
         ['q9', 'q10']
         """
+        if isinstance(self.ids, RowNumbers):
+            return self
         order = sorted(range(len(self)), key=lambda row: (len(self.ids[row]), self.ids[row]))
         return self if order == list(range(len(self))) else self.part(np.array(order, dtype=np.int64))
 

@@ -17,9 +17,10 @@ from typing import IO, Any
 import numpy as np
 
 from radii.data.embeddings import Vectors
+from radii.data.ids import Gathered, compact
 from radii.errors import InputError
 
-Read = tuple[Vectors, list[str] | None]
+Read = tuple[Vectors, Sequence[str] | None]
 
 VECTOR_NAMES = ("vectors", "embeddings", "vector", "embedding")
 ID_NAMES = ("id", "_id", "doc_id", "docid", "docno", "ids")
@@ -69,7 +70,7 @@ def read_npz(path: Path, with_ids: bool) -> Read:
             cause="ids saved as bytes, floats or a matrix",
             fix="save ids as a 1-D array of strings or integers",
         )
-    return vectors, [str(i) for i in ids.tolist()]
+    return vectors, compact([str(i) for i in ids.tolist()])
 
 
 def read_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
@@ -131,7 +132,7 @@ def read_safetensors(path: Path, with_ids: bool) -> Read:
 _TENSORS = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "BF16": "<u2"}
 
 
-def _metadata_ids(text: str, path: Path) -> list[str]:
+def _metadata_ids(text: str, path: Path) -> Sequence[str]:
     try:
         ids = json.loads(text)
     except (ValueError, RecursionError):
@@ -143,7 +144,7 @@ def _metadata_ids(text: str, path: Path) -> list[str]:
             cause="ids written in another form",
             fix="write json.dumps(ids), a list of strings or integers",
         )
-    return [str(i) for i in ids]
+    return compact([str(i) for i in ids])
 
 
 def read_parquet(path: Path, with_ids: bool) -> Read:
@@ -161,7 +162,7 @@ def read_parquet(path: Path, with_ids: bool) -> Read:
         columns = [vector_column] if id_column is None else [vector_column, id_column]
         vectors: Vectors | None = None
         dim: int | None = None
-        ids: list[str] = []
+        ids = Gathered()
         row = 0
         for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
             if not batch.num_rows:
@@ -173,13 +174,13 @@ def read_parquet(path: Path, with_ids: bool) -> Read:
             if row + len(block) <= len(vectors):  # more rows than the footer says are refused below
                 vectors[row : row + len(block)] = block
             if id_column is not None:
-                ids += _id_block(batch.column(id_column), id_column, row, path)
+                ids.add(_id_block(batch.column(id_column), id_column, row, path))
             row += len(block)
         if row != file.metadata.num_rows:
             raise pa.ArrowInvalid(f"{row} rows, its footer says {file.metadata.num_rows}")
     if vectors is None:
         vectors = np.empty((0, 0), np.float32)
-    return vectors, None if id_column is None else ids
+    return vectors, None if id_column is None else ids.ids()
 
 
 def _is_vector(kind: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy as np
 from radii.data.embeddings import Embeddings, check_vectors
 from radii.data.files import Stamp, StrPath, at_line, atomic_write, numbered_lines, readable
 from radii.data.formats import READERS
+from radii.data.ids import Gathered, RowNumbers, first_repeat
 from radii.errors import InputError
+
+_BATCH_LINES = 8192  # read together
 
 
 def load(path: StrPath, *, ids: StrPath | None = None) -> Embeddings:
@@ -69,7 +73,7 @@ def load(path: StrPath, *, ids: StrPath | None = None) -> Embeddings:
     if id_file is not None:
         names = _read_ids(id_file, len(vectors))
     if names is None:
-        names = [str(row) for row in range(len(vectors))]
+        names = RowNumbers(len(vectors))
     return Embeddings(names, vectors, str(path), stamp if isinstance(vectors, np.memmap) else None)
 
 
@@ -110,29 +114,33 @@ def _sidecar(path: Path) -> Path | None:
     return next((p for p in (ids_path(path), path.with_suffix(".txt")) if p.is_file()), None)
 
 
-def _read_ids(path: Path, rows: int) -> list[str]:
-    lines: dict[str, int] = {}
-    for number, name in numbered_lines(path):
-        if not name.strip():
-            raise InputError(
-                "an empty line",
-                where=at_line(path, number),
-                cause="a document without an id, or a blank line at the end",
-                fix="give one id per line",
-            )
-        if name in lines:
-            raise InputError(
-                f"duplicate id {name!r}, first on line {lines[name]}",
-                where=at_line(path, number),
-                cause="the same document was exported twice",
-                fix="make ids unique",
-            )
-        lines[name] = number
-    if len(lines) != rows:
+def _read_ids(path: Path, rows: int) -> Sequence[str]:
+    gathered, lines = Gathered(), numbered_lines(path)
+    while batch := list(islice(lines, _BATCH_LINES)):
+        for number, name in batch:
+            if not name.strip():
+                raise InputError(
+                    "an empty line",
+                    where=at_line(path, number),
+                    cause="a document without an id, or a blank line at the end",
+                    fix="give one id per line",
+                )
+        gathered.add([name for _, name in batch])
+    names = gathered.ids()
+    twice = first_repeat(names)
+    if twice is not None:
+        first, again = twice
         raise InputError(
-            f"{len(lines)} ids for {rows} vectors",
+            f"duplicate id {names[again]!r}, first on line {first + 1}",
+            where=at_line(path, again + 1),
+            cause="the same document was exported twice",
+            fix="make ids unique",
+        )
+    if len(names) != rows:
+        raise InputError(
+            f"{len(names)} ids for {rows} vectors",
             where=path,
             cause="ids and vectors come from different exports",
             fix="give one id per row",
         )
-    return list(lines)
+    return names
