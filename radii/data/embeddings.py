@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from radii.data.files import Stamp
 from radii.data.ids import RowNumbers, rows_of
+from radii.data.processors import available_threads
 from radii.errors import InputError, shown
 
 Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
@@ -21,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 _BLOCK_BYTES = 8 << 20
 # One of this many in the processor's own cache: twice as fast for sums that read it once.
 _CACHED_BYTES = 1 << 20
+_SHARED = 1 << 22  # numbers; more than this are shared between threads
+_COMPILED = 1 << 26  # halves; more than this are widened by a kernel, whose import takes as long as these
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +164,10 @@ class Embeddings:
     def blocks(self, rows: int | None = None) -> Iterator[tuple[int, Floats]]:
         """(first row, rows of this block as float64), in order, a few megabytes at a time."""
         step = rows or max(1, _BLOCK_BYTES // (8 * self.dim))
+        wide = widening(self.vectors)
         for start in range(0, len(self), step):
             self.unchanged()
-            yield start, np.asarray(self.vectors[start : start + step], dtype=np.float64)
+            yield start, wide(self.vectors[start : start + step])
 
 
 def check_vectors(vectors: Vectors, source: str) -> None:
@@ -208,18 +213,49 @@ def row_norms(vectors: Vectors) -> Floats:
     """
     n, dim = vectors.shape
     norms = np.empty(n)
-    step = max(1, _CACHED_BYTES // (8 * dim))
-    for start in range(0, n, step):
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            block = np.asarray(vectors[start : start + step], dtype=np.float64, order="C")
-            squares = np.einsum("ij,ij->i", block, block)
-            norms[start : start + step] = np.sqrt(squares)
-            # Squares below the smallest normal number have lost digits, above the largest are inf.
-            odd = np.flatnonzero((squares < 1e-290) | np.isinf(squares))
-            if odd.size:
-                largest = np.abs(block[odd]).max(axis=1)
-                usable = (largest > 0) & np.isfinite(largest)
-                powers = np.frexp(largest[usable])[1]  # of two: scaling rounds nothing
-                scaled = np.ldexp(block[odd[usable]], -powers[:, None])
-                norms[start + odd[usable]] = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), powers)
+    step, wide = max(1, _CACHED_BYTES // (8 * dim)), widening(vectors)
+
+    def fill(share: slice) -> None:
+        for start in range(share.start, share.stop, step):
+            here = slice(start, min(start + step, share.stop))
+            norms[here] = _norms(wide(vectors[here]))
+
+    if n * dim <= _SHARED:
+        fill(slice(0, n))
+        return norms
+    count = available_threads()
+    share = step * -(-n // (step * count))
+    shares = [slice(start, min(start + share, n)) for start in range(0, n, share)]
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(fill, shares))
     return norms
+
+
+def _norms(block: Floats) -> Floats:
+    """‖d‖ of rows that are float64 already."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = np.einsum("ij,ij->i", block, block)
+        norms: Floats = np.sqrt(squares)
+        # Squares below the smallest normal number have lost digits, above the largest are inf.
+        odd = np.flatnonzero((squares < 1e-290) | np.isinf(squares))
+        if odd.size:
+            largest = np.abs(block[odd]).max(axis=1)
+            usable = (largest > 0) & np.isfinite(largest)
+            powers = np.frexp(largest[usable])[1]  # of two: scaling rounds nothing
+            scaled = np.ldexp(block[odd[usable]], -powers[:, None])
+            norms[odd[usable]] = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), powers)
+    return norms
+
+
+def widening(vectors: Vectors) -> Callable[[Vectors], Floats]:
+    """What turns blocks of these (n, dim) vectors into C-contiguous float64, exactly."""
+    if vectors.dtype != np.float16 or vectors.size <= _COMPILED:
+        return lambda block: np.asarray(block, dtype=np.float64, order="C")
+    from radii.data.half import widen  # imports numba
+
+    def wide(block: Vectors) -> Floats:
+        out = np.empty(block.shape)
+        widen(np.asarray(block).view(np.uint16), out)
+        return out
+
+    return wide

@@ -1,9 +1,9 @@
 """Ids of millions of documents without an object for each: row numbers, or names in one piece of memory.
 
 A list of ten million strings and a dictionary of their rows take 1.6 GB. Row numbers need no memory at all;
-names take their own bytes, 8 for where each ends, and 12 for a table of sorted 64-bit hashes. Every hit of the
-table is compared with the name itself, so that no answer depends on the hash. Below `COMPACT_FROM` names a
-list and a dictionary are kept: they are faster to ask.
+names take their own bytes, 8 for where each ends, and 12 for a table of sorted 64-bit hashes. Every hit of
+the table is compared with the name itself, so that no answer depends on the hash. Below `COMPACT_FROM` names
+a list and a dictionary are kept: they are faster to ask.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class RowNumbers(Ids):
 
 
 class _Numbered(Mapping[str, int]):
-    """{"0": 0, "1": 1, ...}; other ways to write a number, such as "+1", "01" or "1_0", are none of the keys."""
+    """{"0": 0, "1": 1, ...}; other ways to write a number, such as "+1", "01" or "1_0", are no keys."""
 
     def __init__(self, count: int) -> None:
         self._count = count

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from radii.data.half import as_single
+
 _CHUNK = 32  # similarities looked at together
 _HUGE = np.float32(3e38)  # stands for infinity where fast maths may not meet one
 _HUGE_BITS = _HUGE.view(np.int32)
@@ -31,6 +33,20 @@ def unit_rows(rows: Any, norms: Any, order: Any, out: Any) -> None:
         else:
             for j in range(len(row)):
                 unit[j] = row[j] * scale
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def unit_rows_of_halves(halves: Any, norms: Any, order: Any, out: Any) -> None:
+    """`unit_rows` of half precision, given as uint16."""
+    for i in range(len(order)):
+        row, unit, scale = halves[order[i]], out[i], 1.0 / norms[order[i]]
+        if 1e-30 < scale < 1e30:
+            factor = np.float32(scale)
+            for j in range(len(row)):
+                unit[j] = as_single(row[j]) * factor
+        else:
+            for j in range(len(row)):
+                unit[j] = as_single(row[j]) * scale
 
 
 # The compiler may sum in another order than written, so as to use vector registers, but always in the same.
@@ -312,6 +328,18 @@ def _least(bits: Any, level: Any, others: Any) -> Any:
     for i in range(len(bits)):
         least = min(least, others[i] if bits[i] >= level else _HUGE_BITS)
     return least
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def segment_maxima(bins: Any, slope: Any, base: Any, nodes: Any, out: Any) -> None:
+    """out[j, s] = max of base_i + nodes_j · slope_i over the documents i of segment s.
+
+    `base` is empty where there is none; `out` (n_nodes, n_segments) float64 is raised in place.
+    """
+    for i in range(len(bins)):
+        start = base[i] if len(base) else 0.0
+        for j in range(len(nodes)):
+            out[j, bins[i]] = max(out[j, bins[i]], start + nodes[j] * slope[i])
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -29,6 +29,7 @@ from radii.ranking.search import Sizes
 from radii.ranking.threads import Run, available_threads, cuts, threads
 
 _GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
+_AT_ONCE = 1 << 16  # documents whose slopes are looked at together
 _TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
 
 
@@ -54,26 +55,26 @@ class Arm:
         self.additive, self.affine, self.error = family.additive, family.affine, error
         if self.affine is not None:
             nodes = nodes[:1]  # the same at every node
-        at_nodes = [family.at(node) for node in nodes]
         # A common factor or term changes no ranking: factors are kept near 1, and sums above 0.
-        middle, span = float(np.mean(at_nodes)), 1.0
+        middle, span = float(np.mean(nodes) * family.slope.mean()), 1.0
+        if family.base is not None:
+            middle += float(family.base.mean())
         if self.affine is not None:
             span = self.affine.bound
             self.error = 4.0 * error * span
         if family.additive:
-            middle = min(float(np.min(some)) for some in at_nodes) - span - 0.5
-        step = (nodes[1] - nodes[0]) * family.slope if len(nodes) > 1 else np.zeros(len(family.slope))
-        weight = np.stack((at_nodes[0] - middle, step), axis=1)
-        order = np.argsort(self.bins, kind="stable")
-        filled, starts = np.unique(self.bins[order], return_index=True)
-        highest = np.zeros((len(nodes), segments))  # an empty segment never meets a document
-        for most, moved in zip(highest, at_nodes, strict=True):
-            most[filled] = np.maximum.reduceat(moved[order], starts) - middle
+            middle = min(float(family.at(node).min()) for node in nodes) - span - 0.5
+        self.weight = _weight(family, nodes, middle)
+        highest = np.full((len(nodes), segments), -np.inf)
+        nothing = np.empty(0)
+        kernels.segment_maxima(
+            self.bins, family.slope, nothing if family.base is None else family.base, nodes, highest
+        )
+        highest = np.where(np.isinf(highest), 0.0, highest - middle)  # an empty segment meets no document
         if family.additive:
-            self.weight, self.relief = weight.astype(np.float32), (-highest - 1e-5).astype(np.float32)
+            self.relief = (-highest - 1e-5).astype(np.float32)
             self.lowest = -span - 1.0
         else:
-            self.weight = np.exp(weight).astype(np.float32)
             self.relief = (np.exp(-highest) * (1.0 - 1e-6)).astype(np.float32)
             self.lowest = -error
 
@@ -84,10 +85,26 @@ class Arm:
         return Tile(self.affine.tile(tile.sims, queries, tile.rows), tile.rows)
 
 
+def _weight(family: Family, nodes: Floats, middle: float) -> npt.NDArray[np.float32]:
+    """See `Arm`; of some documents at a time, so that nothing in float64 is as long as the corpus."""
+    n = len(family.slope)
+    weight = np.empty((n, 2), dtype=np.float32)
+    step = nodes[1] - nodes[0] if len(nodes) > 1 else 0.0
+    for some in cuts(n, _AT_ONCE):
+        slope = family.slope[some]
+        first = nodes[0] * slope if family.base is None else family.base[some] + nodes[0] * slope
+        both = np.stack((first - middle, step * slope), axis=1)
+        weight[some] = both if family.additive else np.exp(both)
+    return weight
+
+
 def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
     """Segment of each document: about equally many documents in each, in ascending order of slope."""
     edges = np.quantile(slope[:: max(1, len(slope) // 65536)], np.linspace(0.0, 1.0, segments + 1))
-    return np.searchsorted(edges[1:-1], slope, side="right").astype(np.uint8)
+    bins = np.empty(len(slope), dtype=np.uint8)
+    for some in cuts(len(slope), _AT_ONCE):
+        bins[some] = np.searchsorted(edges[1:-1], slope[some], side="right")
+    return bins
 
 
 class Buffers:
@@ -265,10 +282,13 @@ def _unit_rows(
     count: int,
 ) -> None:
     """Unit rows of some vectors, in this order."""
-    rows, norms = _plain(vectors.vectors[some]), vectors.norms[some]
+    rows, norms = np.asarray(vectors.vectors[some]), vectors.norms[some]
+    halves = rows.dtype == np.float16  # which numba has not
+    made = kernels.unit_rows_of_halves if halves else kernels.unit_rows
+    plain = rows.view(np.uint16) if halves else rows
 
     def fill(part: slice) -> None:
-        kernels.unit_rows(rows, norms, order[part], unit[part])
+        made(plain, norms, order[part], unit[part])
 
     run(fill, cuts(len(order), -(-len(order) // count)))
 

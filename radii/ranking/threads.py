@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,14 +10,11 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from radii.data.processors import available_threads as available_threads
+
 _BLAS = Lock()  # the number of BLAS threads belongs to the whole process
 
 Run = Callable[[Callable[[Any], object], Iterable[Any]], None]
-
-
-def available_threads() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
