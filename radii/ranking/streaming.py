@@ -26,7 +26,8 @@ from radii.ranking import kernels
 from radii.ranking.family import Family
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
-from radii.ranking.threads import Run, available_threads, cuts, threads
+from radii.ranking.survivors import unit_rows, with_cosines
+from radii.ranking.threads import available_threads, cuts, threads
 
 _GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
 _TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
@@ -64,11 +65,7 @@ class Arm:
             middle = min(float(np.min(some)) for some in at_nodes) - span - 0.5
         step = (nodes[1] - nodes[0]) * family.slope if len(nodes) > 1 else np.zeros(len(family.slope))
         weight = np.stack((at_nodes[0] - middle, step), axis=1)
-        order = np.argsort(self.bins, kind="stable")
-        filled, starts = np.unique(self.bins[order], return_index=True)
-        highest = np.zeros((len(nodes), segments))  # an empty segment never meets a document
-        for most, moved in zip(highest, at_nodes, strict=True):
-            most[filled] = np.maximum.reduceat(moved[order], starts) - middle
+        highest = summits(self.bins, at_nodes, segments, middle)
         if family.additive:
             self.weight, self.relief = weight.astype(np.float32), (-highest - 1e-5).astype(np.float32)
             self.lowest = -span - 1.0
@@ -88,6 +85,16 @@ def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
     """Segment of each document: about equally many documents in each, in ascending order of slope."""
     edges = np.quantile(slope[:: max(1, len(slope) // 65536)], np.linspace(0.0, 1.0, segments + 1))
     return np.searchsorted(edges[1:-1], slope, side="right").astype(np.uint8)
+
+
+def summits(bins: npt.NDArray[np.uint8], at_nodes: Sequence[Floats], segments: int, middle: float) -> Floats:
+    """The most that γ adds at each node to a document of each segment, above `middle`: (n_nodes, n_segments)."""
+    order = np.argsort(bins, kind="stable")
+    filled, starts = np.unique(bins[order], return_index=True)
+    highest = np.zeros((len(at_nodes), segments))  # an empty segment never meets a document
+    for most, moved in zip(highest, at_nodes, strict=True):
+        most[filled] = np.maximum.reduceat(moved[order], starts) - middle
+    return highest
 
 
 class Buffers:
@@ -231,7 +238,7 @@ def stream(
     arms = [Arm(family, nodes, sizes.segments, error) for family in families]
     with threads(count) as run:
         unit_queries = np.empty((m, dim), dtype=np.float32)
-        _unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, count)
+        unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, count)
         shares = [
             Share(some, unit_queries[some], excluded[some], arms, k)
             for some in cuts(m, min(sizes.queries, -(-m // count)))
@@ -242,7 +249,7 @@ def stream(
             stop = min(n, start + (first if start == 0 else min(sizes.block, start)))
             rows = start + np.argsort(arms[0].bins[start:stop], kind="stable")
             here = slice(0, len(rows))
-            _unit_rows(run, docs, slice(start, stop), rows - start, unit[here], count)
+            unit_rows(run, docs, slice(start, stop), rows - start, unit[here], count)
             block = Block(rows, arms[0].bins[rows], unit[here])
             block.tiles(shares[0].width)  # before the threads ask for it
             compact = stop >= _GROWTH * compacted or stop == n
@@ -250,63 +257,10 @@ def stream(
             start, compacted = stop, stop if compact else compacted
             if progress is not None:
                 progress(start, n)
-        return [
-            _survivors(run, shares, place, family, docs, queries, count)
-            for place, family in enumerate(families)
-        ]
-
-
-def _unit_rows(
-    run: Run,
-    vectors: Embeddings,
-    some: slice,
-    order: Ints,
-    unit: npt.NDArray[np.float32],
-    count: int,
-) -> None:
-    """Unit rows of some vectors, in this order."""
-    rows, norms = _plain(vectors.vectors[some]), vectors.norms[some]
-
-    def fill(part: slice) -> None:
-        kernels.unit_rows(rows, norms, order[part], unit[part])
-
-    run(fill, cuts(len(order), -(-len(order) // count)))
-
-
-def _survivors(
-    run: Run,
-    shares: list[Share],
-    place: int,
-    family: Family,
-    docs: Embeddings,
-    queries: Embeddings,
-    n_threads: int,
-) -> tuple[Ints, Ints, Floats]:
-    """What is left in the buffers, in order of rows, with cosines in float64, always summed in one order."""
-    buffers = [share.buffers[place] for share in shares]
-    count = np.maximum(np.concatenate([b.count for b in buffers]), 0)
-    rows = np.concatenate([b.survivors() for b in buffers])
-    owner = np.repeat(np.arange(len(count)), count)
-    products = np.empty(len(rows))
-    wide = np.asarray(queries.vectors, dtype=np.float64)
-    # Numba has no half precision, and sums strided rows in another order: widen the rows, a few at a time.
-    widen = docs.vectors.dtype.itemsize < 4 or not docs.vectors.flags.c_contiguous
-
-    def dots(part: slice) -> None:
-        if widen:
-            some = np.asarray(docs.vectors[rows[part]], dtype=np.float64, order="C")
-            kernels.pair_dots(some, wide, np.arange(len(some)), owner[part], products[part])
-        else:
-            kernels.pair_dots(_plain(docs.vectors), wide, rows[part], owner[part], products[part])
-
-    limit = (16 << 20) // (8 * docs.dim) if widen else len(rows)
-    run(dots, cuts(len(rows), min(limit, -(-len(rows) // n_threads))))
-    products /= docs.norms[rows]
-    products /= queries.norms[owner]
-    return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(products, owner, rows)
-
-
-def _plain(vectors: Any) -> npt.NDArray[Any]:
-    """As a base-class array that numba can read: half precision is widened, a memory map stays mapped."""
-    plain = np.asarray(vectors)
-    return plain.astype(np.float32) if plain.dtype.itemsize < 4 else plain
+        found = []
+        for place, family in enumerate(families):
+            own = [share.buffers[place] for share in shares]
+            kept = np.maximum(np.concatenate([buffers.count for buffers in own]), 0)
+            rows = np.concatenate([buffers.survivors() for buffers in own])
+            found.append(with_cosines(run, kept, rows, family, docs, queries, count))
+        return found
