@@ -29,7 +29,7 @@ from radii.ranking.search import Sizes
 from radii.ranking.survivors import unit_rows, with_cosines
 from radii.ranking.threads import available_threads, cuts, threads
 
-_GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
+GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
 _TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
 
 
@@ -88,13 +88,18 @@ def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
 
 
 def summits(bins: npt.NDArray[np.uint8], at_nodes: Sequence[Floats], segments: int, middle: float) -> Floats:
-    """The most that γ adds at each node to a document of each segment, above `middle`: (n_nodes, n_segments)."""
+    """(n_nodes, n_segments): the most that γ adds there to a document of the segment, above `middle`."""
     order = np.argsort(bins, kind="stable")
     filled, starts = np.unique(bins[order], return_index=True)
     highest = np.zeros((len(at_nodes), segments))  # an empty segment never meets a document
     for most, moved in zip(highest, at_nodes, strict=True):
         most[filled] = np.maximum.reduceat(moved[order], starts) - middle
     return highest
+
+
+def rounding(dim: int) -> float:
+    """|float32 dot product − true| of unit vectors: dim roundings of the sum, a few of the entries."""
+    return (dim + 8) * 2.0**-24
 
 
 class Buffers:
@@ -230,8 +235,7 @@ def stream(
     """
     nodes = sizes.between(*gamma_range)
     n, m, dim = len(docs), len(queries), docs.dim
-    # |float32 dot product − true| of unit vectors: dim roundings of the sum and a few of the entries.
-    error = (dim + 8) * 2.0**-24
+    error = rounding(dim)
     first = max(sizes.first, 2 * k)
     longest = max(sizes.block, first)
     count = sizes.threads or available_threads()
@@ -252,7 +256,7 @@ def stream(
             unit_rows(run, docs, slice(start, stop), rows - start, unit[here], count)
             block = Block(rows, arms[0].bins[rows], unit[here])
             block.tiles(shares[0].width)  # before the threads ask for it
-            compact = stop >= _GROWTH * compacted or stop == n
+            compact = stop >= GROWTH * compacted or stop == n
             run(partial(Share.take, block=block, compact=compact, last=stop == n), shares)
             start, compacted = stop, stop if compact else compacted
             if progress is not None:
