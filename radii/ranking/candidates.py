@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from radii.data.embeddings import Embeddings, Floats
+from radii.ranking.backends import streaming
 from radii.ranking.family import Family
 from radii.ranking.score import Bools, Ints
 from radii.ranking.search import Search, Sizes
@@ -67,7 +68,7 @@ def find_candidates(
     excluded : (n_queries,) int64
         For each query the document row that it must not retrieve, or −1.
     search : Search, optional
-        How. By default numba streams, and small problems skip streaming and its compilation.
+        How. By default small problems skip streaming and its compilation; see `streaming` for large ones.
     progress : callable, optional
         Called with (documents seen, of how many); by a small problem at its end only.
 
@@ -83,8 +84,7 @@ def find_candidates(
         nothing = np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0)
         streamed = [nothing] * len(families)
     else:
-        from radii.ranking.streaming import stream  # imports numba
-
+        stream = streaming(search.backend, len(docs) * len(queries))
         streamed = stream(
             docs, queries, families, k, gamma_range, excluded, search.sizes or Sizes(), progress
         )

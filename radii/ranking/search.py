@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal, get_args
 
 import numpy as np
 
 from radii.data.embeddings import Floats
-from radii.errors import InputError
+from radii.errors import InputError, MissingExtraError
 
-Backend = Literal["auto", "numba"]
+Backend = Literal["auto", "numba", "torch"]
 BACKENDS: tuple[str, ...] = get_args(Backend)
 
 
@@ -50,8 +51,8 @@ class Search:
 
     Attributes
     ----------
-    backend : 'auto' or 'numba'
-        What multiplies and prunes.
+    backend : 'auto', 'numba' or 'torch'
+        What multiplies and prunes. torch does on CUDA, else on MPS, else on CPU tensors.
     sizes : Sizes, optional
         Stream with these. By default small problems skip streaming, and its compilation.
 
@@ -59,6 +60,8 @@ class Search:
     ------
     InputError
         On another backend.
+    MissingExtraError
+        On torch, where it is not installed.
     """
 
     backend: str = "auto"
@@ -69,3 +72,5 @@ class Search:
             raise InputError(
                 f"backend {self.backend!r}", cause="a typing error", fix=f"one of {', '.join(BACKENDS)}"
             )
+        if self.backend == "torch" and find_spec("torch") is None:
+            raise MissingExtraError("torch", "torch")

@@ -26,9 +26,10 @@ from radii.ranking import kernels
 from radii.ranking.family import Family
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
-from radii.ranking.threads import Run, available_threads, cuts, threads
+from radii.ranking.survivors import unit_rows, with_cosines
+from radii.ranking.threads import available_threads, cuts, threads
 
-_GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
+GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
 _AT_ONCE = 1 << 16  # documents whose slopes are looked at together
 _TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
 
@@ -65,12 +66,7 @@ class Arm:
         if family.additive:
             middle = min(float(family.at(node).min()) for node in nodes) - span - 0.5
         self.weight = _weight(family, nodes, middle)
-        highest = np.full((len(nodes), segments), -np.inf)
-        nothing = np.empty(0)
-        kernels.segment_maxima(
-            self.bins, family.slope, nothing if family.base is None else family.base, nodes, highest
-        )
-        highest = np.where(np.isinf(highest), 0.0, highest - middle)  # an empty segment meets no document
+        highest = summits(family, self.bins, nodes, segments, middle)
         if family.additive:
             self.relief = (-highest - 1e-5).astype(np.float32)
             self.lowest = -span - 1.0
@@ -105,6 +101,21 @@ def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
     for some in cuts(len(slope), _AT_ONCE):
         bins[some] = np.searchsorted(edges[1:-1], slope[some], side="right")
     return bins
+
+
+def summits(
+    family: Family, bins: npt.NDArray[np.uint8], nodes: Floats, segments: int, middle: float
+) -> Floats:
+    """(n_nodes, n_segments): the most that γ adds there to a document of the segment, above `middle`."""
+    highest = np.full((len(nodes), segments), -np.inf)
+    base = np.empty(0) if family.base is None else family.base
+    kernels.segment_maxima(bins, family.slope, base, nodes, highest)
+    return np.where(np.isinf(highest), 0.0, highest - middle)  # an empty segment meets no document
+
+
+def rounding(dim: int) -> float:
+    """|float32 dot product − true| of unit vectors: dim roundings of the sum, a few of the entries."""
+    return (dim + 8) * 2.0**-24
 
 
 class Buffers:
@@ -240,15 +251,14 @@ def stream(
     """
     nodes = sizes.between(*gamma_range)
     n, m, dim = len(docs), len(queries), docs.dim
-    # |float32 dot product − true| of unit vectors: dim roundings of the sum and a few of the entries.
-    error = (dim + 8) * 2.0**-24
+    error = rounding(dim)
     first = max(sizes.first, 2 * k)
     longest = max(sizes.block, first)
     count = sizes.threads or available_threads()
     arms = [Arm(family, nodes, sizes.segments, error) for family in families]
     with threads(count) as run:
         unit_queries = np.empty((m, dim), dtype=np.float32)
-        _unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, count)
+        unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, count)
         shares = [
             Share(some, unit_queries[some], excluded[some], arms, k)
             for some in cuts(m, min(sizes.queries, -(-m // count)))
@@ -259,74 +269,18 @@ def stream(
             stop = min(n, start + (first if start == 0 else min(sizes.block, start)))
             rows = start + np.argsort(arms[0].bins[start:stop], kind="stable")
             here = slice(0, len(rows))
-            _unit_rows(run, docs, slice(start, stop), rows - start, unit[here], count)
+            unit_rows(run, docs, slice(start, stop), rows - start, unit[here], count)
             block = Block(rows, arms[0].bins[rows], unit[here])
             block.tiles(shares[0].width)  # before the threads ask for it
-            compact = stop >= _GROWTH * compacted or stop == n
+            compact = stop >= GROWTH * compacted or stop == n
             run(partial(Share.take, block=block, compact=compact, last=stop == n), shares)
             start, compacted = stop, stop if compact else compacted
             if progress is not None:
                 progress(start, n)
-        return [
-            _survivors(run, shares, place, family, docs, queries, count)
-            for place, family in enumerate(families)
-        ]
-
-
-def _unit_rows(
-    run: Run,
-    vectors: Embeddings,
-    some: slice,
-    order: Ints,
-    unit: npt.NDArray[np.float32],
-    count: int,
-) -> None:
-    """Unit rows of some vectors, in this order."""
-    rows, norms = np.asarray(vectors.vectors[some]), vectors.norms[some]
-    halves = rows.dtype == np.float16  # which numba has not
-    made = kernels.unit_rows_of_halves if halves else kernels.unit_rows
-    plain = rows.view(np.uint16) if halves else rows
-
-    def fill(part: slice) -> None:
-        made(plain, norms, order[part], unit[part])
-
-    run(fill, cuts(len(order), -(-len(order) // count)))
-
-
-def _survivors(
-    run: Run,
-    shares: list[Share],
-    place: int,
-    family: Family,
-    docs: Embeddings,
-    queries: Embeddings,
-    n_threads: int,
-) -> tuple[Ints, Ints, Floats]:
-    """What is left in the buffers, in order of rows, with cosines in float64, always summed in one order."""
-    buffers = [share.buffers[place] for share in shares]
-    count = np.maximum(np.concatenate([b.count for b in buffers]), 0)
-    rows = np.concatenate([b.survivors() for b in buffers])
-    owner = np.repeat(np.arange(len(count)), count)
-    products = np.empty(len(rows))
-    wide = np.asarray(queries.vectors, dtype=np.float64)
-    # Numba has no half precision, and sums strided rows in another order: widen the rows, a few at a time.
-    widen = docs.vectors.dtype.itemsize < 4 or not docs.vectors.flags.c_contiguous
-
-    def dots(part: slice) -> None:
-        if widen:
-            some = np.asarray(docs.vectors[rows[part]], dtype=np.float64, order="C")
-            kernels.pair_dots(some, wide, np.arange(len(some)), owner[part], products[part])
-        else:
-            kernels.pair_dots(_plain(docs.vectors), wide, rows[part], owner[part], products[part])
-
-    limit = (16 << 20) // (8 * docs.dim) if widen else len(rows)
-    run(dots, cuts(len(rows), min(limit, -(-len(rows) // n_threads))))
-    products /= docs.norms[rows]
-    products /= queries.norms[owner]
-    return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(products, owner, rows)
-
-
-def _plain(vectors: Any) -> npt.NDArray[Any]:
-    """As a base-class array that numba can read: half precision is widened, a memory map stays mapped."""
-    plain = np.asarray(vectors)
-    return plain.astype(np.float32) if plain.dtype.itemsize < 4 else plain
+        found = []
+        for place, family in enumerate(families):
+            own = [share.buffers[place] for share in shares]
+            kept = np.maximum(np.concatenate([buffers.count for buffers in own]), 0)
+            rows = np.concatenate([buffers.survivors() for buffers in own])
+            found.append(with_cosines(run, kept, rows, family, docs, queries, count))
+        return found

@@ -1,0 +1,86 @@
+"""What a streaming search takes from the stored vectors: unit rows to multiply, exact cosines at the end.
+
+Whatever multiplied and pruned in between, both are computed here, on the CPU: so two searches that keep the
+same document know it by the same number, to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from radii.data.embeddings import Embeddings, Floats
+from radii.ranking import kernels
+from radii.ranking.family import Family
+from radii.ranking.score import Ints
+from radii.ranking.threads import Run, cuts
+
+
+def unit_rows(
+    run: Run,
+    vectors: Embeddings,
+    some: slice,
+    order: Ints,
+    unit: npt.NDArray[np.float32],
+    n_threads: int,
+) -> None:
+    """Fill `unit`, (n, dim) float32, with the unit rows of some vectors in this order."""
+    rows, norms = np.asarray(vectors.vectors[some]), vectors.norms[some]
+    halves = rows.dtype == np.float16  # which numba has not
+    made = kernels.unit_rows_of_halves if halves else kernels.unit_rows
+    plain = rows.view(np.uint16) if halves else rows
+
+    def fill(part: slice) -> None:
+        made(plain, norms, order[part], unit[part])
+
+    run(fill, cuts(len(order), -(-len(order) // n_threads)))
+
+
+def with_cosines(
+    run: Run,
+    count: Ints,
+    rows: Ints,
+    family: Family,
+    docs: Embeddings,
+    queries: Embeddings,
+    n_threads: int,
+) -> tuple[Ints, Ints, Floats]:
+    """Survivors with cosines in float64, always summed in one order.
+
+    Parameters
+    ----------
+    count : (n_queries,) int64
+        Survivors of each query.
+    rows : (n_entries,) int64
+        Their document rows, query by query.
+
+    Returns
+    -------
+    offsets (n_queries + 1,) int64, rows, cosines (n_entries,) float64
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    products = np.empty(len(rows))
+    wide = np.asarray(queries.vectors, dtype=np.float64)
+    # Numba has no half precision, and sums strided rows in another order: widen the rows, a few at a time.
+    widen = docs.vectors.dtype.itemsize < 4 or not docs.vectors.flags.c_contiguous
+
+    def dots(part: slice) -> None:
+        if widen:
+            some = np.asarray(docs.vectors[rows[part]], dtype=np.float64, order="C")
+            kernels.pair_dots(some, wide, np.arange(len(some)), owner[part], products[part])
+        else:
+            kernels.pair_dots(_plain(docs.vectors), wide, rows[part], owner[part], products[part])
+
+    limit = (16 << 20) // (8 * docs.dim) if widen else len(rows)
+    run(dots, cuts(len(rows), min(limit, -(-len(rows) // n_threads))))
+    products /= docs.norms[rows]
+    products /= queries.norms[owner]
+    return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(products, owner, rows)
+
+
+def _plain(vectors: Any) -> npt.NDArray[Any]:
+    """As a base-class array that numba can read: half precision is widened, a memory map stays mapped."""
+    plain = np.asarray(vectors)
+    return plain.astype(np.float32) if plain.dtype.itemsize < 4 else plain
