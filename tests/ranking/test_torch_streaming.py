@@ -241,6 +241,13 @@ def test_inside_both_settings_are_ieee(asked_for):
         assert torch.backends.mkldnn.matmul.fp32_precision == "ieee"
 
 
+def test_before_torch_2_9_one_setting_does_for_both(asked_for, monkeypatch):
+    monkeypatch.setattr(torch.backends.cuda, "matmul", object())
+    with devices.full_precision("cpu"):
+        assert torch.get_float32_matmul_precision() == "highest"
+    assert torch.get_float32_matmul_precision() == asked_for
+
+
 def test_the_margin_of_changed_cosines_covers_their_rounding():
     """Scales of 100 make sums round a hundred times as far as a cosine does."""
     rng = np.random.default_rng(0)
