@@ -1,5 +1,7 @@
 """What a bank of queries says about every document, read off one product of all documents with all queries.
 
+Computed on the CPU, by numba where it is large, whatever backend searches for candidates.
+
 Queries are dealt into folds. Those of a fold are judged with what the queries of all other folds say, so that
 no query speaks about itself.
 """

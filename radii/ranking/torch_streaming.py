@@ -4,7 +4,9 @@ The plan is that of `streaming.py`: blocks that double, one threshold per query 
 pruned whenever the documents seen have grown by half. Here a line is its height in float32, log cos or cos,
 so that all families are pruned alike and no multiplier overflows; bounds are the k-th highest lines (topk) at
 each node. The device only rules documents out, with a margin that covers its rounding; cosines of survivors
-come from `survivors.py`. The result is therefore that of every other backend, ties included (`score.py`).
+come from `survivors.py`. The result is therefore that of numba to the bit, ties included (`score.py`), but
+for a query whose k-th best cosine is within the margin of 0: one of the two may leave it to the exhaustive
+search, which sums in another order.
 
 The margin holds for products summed in float32 in any order, not for TensorFloat-32 or bfloat16. Both are
 switched off while a search runs, and the first product is held against float64.
@@ -274,7 +276,7 @@ def _pieces(n: int, first: int, block: int) -> list[slice]:
 
 def _blocks(
     run: Run, docs: Embeddings, pieces: list[slice], longest: int, place: Any, count: int
-) -> Generator[Tensor]:
+) -> Generator[Tensor, None, None]:
     """Unit rows of each piece on the device; the next is read while the device works.
 
     Two buffers take turns. One is filled again only after its piece was scanned, and a scan waits for the

@@ -30,9 +30,10 @@ NUMBA = Search("numba")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _two_threads():
+def _one_thread():
+    """Threads of PyTorch wait by spinning: several on shared processors are slower than one."""
     before = torch.get_num_threads()
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
 
@@ -222,12 +223,12 @@ def test_settings_come_back_after_an_exception(asked_for):
     before, inside = precision(), []
 
     def stop(done, total):
-        inside.append(torch.is_inference_mode_enabled())
+        inside.append((torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu")))
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.raises(KeyboardInterrupt):
         exponent_path(docs, queries, k=5, search=Search("torch"), progress=stop)
-    assert inside == [True]
+    assert inside == [(True, False)]
     assert precision() == before
     assert not torch.is_inference_mode_enabled()
 
@@ -238,6 +239,27 @@ def test_inside_both_settings_are_ieee(asked_for):
     with devices.full_precision("cpu"):
         assert torch.backends.cuda.matmul.fp32_precision == "ieee"
         assert torch.backends.mkldnn.matmul.fp32_precision == "ieee"
+
+
+def test_before_torch_2_9_one_setting_does_for_both(asked_for, monkeypatch):
+    monkeypatch.setattr(torch.backends.cuda, "matmul", object())
+    with devices.full_precision("cpu"):
+        assert torch.get_float32_matmul_precision() == "highest"
+    assert torch.get_float32_matmul_precision() == asked_for
+
+
+def test_the_margin_of_changed_cosines_covers_their_rounding():
+    """Scales of 100 make sums round a hundred times as far as a cosine does."""
+    rng = np.random.default_rng(0)
+    cosines, queries = rng.uniform(-1, 1, (20, 2000)), np.arange(20)
+    affine = Affine(rng.normal(size=(20, 2)), rng.normal(size=(2000, 2)), rng.uniform(50, 100, 2000))
+    family = Family.fixed(affine)
+    error = streaming.rounding(4)
+    arm = torch_streaming.Arm(family, np.array([0.0]), 4, error, torch.device("cpu"))
+    single = torch.tensor(cosines, dtype=torch.float32)
+    found = arm.similarities(single, slice(0, 20), slice(0, 2000)).numpy().astype(np.float64)
+    off = np.abs(found - family.similarities(cosines, queries)).max()
+    assert error < off < arm.error
 
 
 def test_a_product_of_less_precision_is_refused():
