@@ -1,7 +1,7 @@
 """Half precision, widened exactly by integer arithmetic: several times as fast as numpy's own conversion.
 
-Numba knows no half precision; here a half is the uint16 of its bits. Its exponent, of 5 bits, becomes one of 8
-by adding 112; infinities and NaNs need 112 more; subnormal numbers are normal in float32.
+Numba knows no half precision; here a half is the uint16 of its bits. Its exponent, of 5 bits, becomes one
+of 8 by adding 112; infinities and NaNs need 112 more; subnormal numbers are normal in float32.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ share one product of documents and queries, are tuned and judged by `held_out`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 
 import numpy as np
@@ -15,7 +15,7 @@ from radii.data.embeddings import Floats
 from radii.evidence.arms import NORM, RESIDUAL, Contender, Start, multiplier
 from radii.evidence.holdout import held_out
 from radii.evidence.question import Question
-from radii.evidence.rivals import PROJECTIONS, Projection, extended, local_scaling
+from radii.evidence.rivals import PROJECTIONS, affines, extended, local_scaling, mean_unit
 from radii.ranking.family import Affine, Family
 from radii.ranking.path import ExponentPath, MetricPath
 from radii.ranking.score import Bools
@@ -69,11 +69,9 @@ class Field:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.question, self.signals = question, signals
-        self.projections: dict[str, Projection] = {}
-        changed: dict[str, Affine] = {}
-        for name, make in PROJECTIONS.items():
-            self.projections[name] = make(question.docs)
-            changed[name] = self.projections[name].affine(question.docs, question.queries)
+        mean = mean_unit(question.docs)
+        self.projections = {name: make(question.docs, mean) for name, make in PROJECTIONS.items()}
+        changed = affines(self.projections, question.docs, question.queries)
         self.powers = {name: 1.0 if name == NORM else _power(values) for name, values in signals.items()}
         if question.banked:
             self.powers |= {name: _power(self._told(name)) for name in (DENSITY, OCCURRENCE)}
@@ -127,7 +125,7 @@ class Field:
         """What the bank tells of every document as a positive multiplier: (n_folds, n_docs)."""
         bank = self.question.bank
         if name == OCCURRENCE:
-            return 1.0 + bank.occurrence
+            return np.asarray(1.0 + bank.occurrence, dtype=np.float64)
         values = [multiplier(row) for row in bank.near]
         return np.stack([np.ones(bank.near.shape[1]) if row is None else row for row in values])
 
@@ -151,13 +149,13 @@ class Field:
         power = self.powers[signal]
         gamma = power * found.gamma
 
-        def build() -> list[Start]:
+        def build() -> Iterable[Start]:
             if signal in self.signals:
                 return [Start(question.docs, question.asked, gamma * np.log(self.signals[signal]))]
-            return [
+            return (
                 Start(question.docs, question.queries.part(rows), gamma * np.log(told))
                 for rows, told in zip(question.parts, self._told(signal), strict=True)
-            ]
+            )
 
         own = signal in (NORM, RESIDUAL)
         return Contender(
@@ -202,15 +200,13 @@ class Field:
             build=lambda: self._penalised(name, weight),
         )
 
-    def _penalised(self, name: str, weight: float) -> list[Start]:
+    def _penalised(self, name: str, weight: float) -> Iterator[Start]:
         """cos − w b as an inner product with one more dimension, part by part."""
         question = self.question
         bank = question.bank.near if name == HUB else question.bank.mass
-        starts = []
         for rows, penalty in zip(question.parts, bank, strict=True):
             docs, queries = extended(question.docs, -weight * penalty), question.queries.part(rows)
-            starts.append(Start(docs, extended(queries, np.ones(len(queries))), np.log(docs.norms)))
-        return starts
+            yield Start(docs, extended(queries, np.ones(len(queries))), np.log(docs.norms))
 
     def dynamic(self) -> Contender:
         """Inverted softmax where the query's first document is first for a query of the bank, else cosine.
@@ -242,7 +238,7 @@ class Field:
         at: tuple[str, float],
         *,
         offered: bool = False,
-        build: Callable[[], list[Start]] | None = None,
+        build: Callable[[], Iterable[Start]] | None = None,
     ) -> Contender:
         """An arm without a choice, at a point of a family's curves: every query may judge it."""
         gains = self.curves[at[0]].values(at[1]) - self.cosine
