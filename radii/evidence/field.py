@@ -6,7 +6,7 @@ share one product of documents and queries, are tuned and judged by `held_out`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from radii.evidence.question import Question
 from radii.evidence.rivals import PROJECTIONS, affines, extended, local_scaling, mean_unit
 from radii.ranking.family import Affine, Family
 from radii.ranking.path import ExponentPath, MetricPath
-from radii.ranking.score import Bools
+from radii.ranking.score import Bools, Ints
 from radii.ranking.steps import Curves
 
 # What the bank makes of every document: names of arms.
@@ -83,29 +83,45 @@ class Field:
         pieces: dict[str, list[Curves]] = {}
         active: list[Bools] = []
         for part, rows in enumerate(question.parts):
-            if not rows.size:
-                continue
-            queries = question.queries.part(rows)
-            families = shared | self._banked(part, len(rows))
-            for name, affine in changed.items():
-                families[name] = Family.fixed(Affine(affine.left[rows], affine.right, affine.scale))
-            told = None if progress is None else partial(_tell, progress, part, len(question.parts))
-            found = question.paths(question.docs, queries, families, told)
-            path, steps = found[NORM]
-            self.ids += steps.ids
-            self.path_of |= dict.fromkeys(steps.ids, path)
-            for name, (_, one) in found.items():
-                pieces.setdefault(name, []).append(one.curves)
-            if question.banked:
-                first = [path.top(name, 0.0)[:1] for name in steps.ids]
-                active.append(np.array([bool(question.bank.first[part, top].any()) for top in first]))
+            if rows.size:
+                told = None if progress is None else partial(_tell, progress, part, len(question.parts))
+                self._run(part, rows, shared, changed, told, pieces)
+                active.append(self._active(part, self.ids[-len(rows) :]))
         if not self.ids:  # let the metric say why
             question.paths(question.docs, question.queries, {NORM: shared[NORM]})
         # In the order of the queries, so that no sum depends on how they were dealt.
         order = np.argsort([question.queries.rows[name] for name in self.ids])
         self.ids = [self.ids[at] for at in order]
         self.curves = {name: Curves.joined(some).part(order) for name, some in pieces.items()}
-        self.active = np.concatenate(active)[order] if active else np.zeros(len(order), dtype=bool)
+        self.active = np.concatenate(active)[order] if active else np.zeros(0, dtype=bool)
+
+    def _run(
+        self,
+        part: int,
+        rows: Ints,
+        shared: dict[str, Family],
+        changed: Mapping[str, Affine],
+        told: Callable[[int, int], None] | None,
+        pieces: dict[str, list[Curves]],
+    ) -> None:
+        """Answer some queries under every family. What only they need is gone before others are answered."""
+        question = self.question
+        families = shared | self._banked(part, len(rows))
+        for name, affine in changed.items():
+            families[name] = Family.fixed(Affine(affine.left[rows], affine.right, affine.scale))
+        found = question.paths(question.docs, question.queries.part(rows), families, told)
+        path, steps = found[NORM]
+        self.ids += steps.ids
+        self.path_of |= dict.fromkeys(steps.ids, path)
+        for name, (_, one) in found.items():
+            pieces.setdefault(name, []).append(one.curves)
+
+    def _active(self, part: int, ids: Sequence[str]) -> Bools:
+        """Whether the first document of each of these queries is first for a query of their bank."""
+        if not self.question.banked:
+            return np.zeros(len(ids), dtype=bool)
+        first = self.question.bank.first[part]
+        return np.array([bool(first[self.path_of[name].top(name, 0.0)[:1]].any()) for name in ids])
 
     def _banked(self, part: int, n_queries: int) -> dict[str, Family]:
         """What the bank of the other folds says, as families."""
