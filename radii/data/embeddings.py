@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from radii.data.files import Stamp
 from radii.data.ids import RowNumbers, rows_of
-from radii.data.processors import available_threads
+from radii.data.processors import ahead, available_threads
 from radii.errors import InputError, shown
 
 Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
@@ -165,9 +165,14 @@ class Embeddings:
         """(first row, rows of this block as float64), in order, a few megabytes at a time."""
         step = rows or max(1, _BLOCK_BYTES // (8 * self.dim))
         wide = widening(self.vectors)
-        for start in range(0, len(self), step):
+
+        def read(start: int) -> tuple[int, Floats]:
             self.unchanged()
-            yield start, wide(self.vectors[start : start + step])
+            return start, wide(self.vectors[start : start + step])
+
+        starts = range(0, len(self), step)
+        # Of much, the next blocks are read while this one is used.
+        yield from ahead(read, starts) if self.vectors.size > _SHARED else map(read, starts)
 
 
 def check_vectors(vectors: Vectors, source: str) -> None:

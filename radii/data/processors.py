@@ -1,10 +1,33 @@
-"""How many processors there are to share work between."""
+"""How many processors there are, and work done on others while its results are used in order."""
 
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 def available_threads() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def ahead(make: Callable[[Item], Made], over: Iterable[Item], by: int = 2) -> Iterator[Made]:
+    """`map(make, over)`, with the next results being made on another thread, `by` at most.
+
+    >>> list(ahead(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    waiting: deque[Future[Made]] = deque()
+    with ThreadPoolExecutor(1) as pool:
+        for item in over:
+            waiting.append(pool.submit(make, item))
+            if len(waiting) > by:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,8 +44,9 @@ class Contender:
     offered : bool
         Whether it may be recommended: not when it is a special case of another arm, or cannot be served.
     build : callable, optional
-        The vectors and the base of the ranking that this arm arrives at, for the queries of each part; see
-        `Field.beyond`. None for arms of the norm itself, and where nothing can be put on top.
+        The vectors and the base of the ranking that this arm arrives at, for the queries of each part, made
+        one after the other; see `Field.beyond`. None for arms of the norm itself, and where nothing can be
+        put on top.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Contender:
     chosen: Floats | None
     servable: bool = True
     offered: bool = True
-    build: Callable[[], list[Start]] | None = field(default=None, repr=False)
+    build: Callable[[], Iterable[Start]] | None = field(default=None, repr=False)
 
     @property
     def parameter(self) -> float:

@@ -6,7 +6,7 @@ share one product of documents and queries, are tuned and judged by `held_out`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 import numpy as np
@@ -15,10 +15,10 @@ from radii.data.embeddings import Floats
 from radii.evidence.arms import NORM, RESIDUAL, Contender, Start, multiplier
 from radii.evidence.holdout import held_out
 from radii.evidence.question import Question
-from radii.evidence.rivals import PROJECTIONS, Projection, extended, local_scaling
+from radii.evidence.rivals import PROJECTIONS, affines, extended, local_scaling, mean_unit
 from radii.ranking.family import Affine, Family
 from radii.ranking.path import ExponentPath, MetricPath
-from radii.ranking.score import Bools
+from radii.ranking.score import Bools, Ints
 from radii.ranking.steps import Curves
 
 # What the bank makes of every document: names of arms.
@@ -69,11 +69,9 @@ class Field:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.question, self.signals = question, signals
-        self.projections: dict[str, Projection] = {}
-        changed: dict[str, Affine] = {}
-        for name, make in PROJECTIONS.items():
-            self.projections[name] = make(question.docs)
-            changed[name] = self.projections[name].affine(question.docs, question.queries)
+        mean = mean_unit(question.docs)
+        self.projections = {name: make(question.docs, mean) for name, make in PROJECTIONS.items()}
+        changed = affines(self.projections, question.docs, question.queries)
         self.powers = {name: 1.0 if name == NORM else _power(values) for name, values in signals.items()}
         if question.banked:
             self.powers |= {name: _power(self._told(name)) for name in (DENSITY, OCCURRENCE)}
@@ -85,29 +83,45 @@ class Field:
         pieces: dict[str, list[Curves]] = {}
         active: list[Bools] = []
         for part, rows in enumerate(question.parts):
-            if not rows.size:
-                continue
-            queries = question.queries.part(rows)
-            families = shared | self._banked(part, len(rows))
-            for name, affine in changed.items():
-                families[name] = Family.fixed(Affine(affine.left[rows], affine.right, affine.scale))
-            told = None if progress is None else partial(_tell, progress, part, len(question.parts))
-            found = question.paths(question.docs, queries, families, told)
-            path, steps = found[NORM]
-            self.ids += steps.ids
-            self.path_of |= dict.fromkeys(steps.ids, path)
-            for name, (_, one) in found.items():
-                pieces.setdefault(name, []).append(one.curves)
-            if question.banked:
-                first = [path.top(name, 0.0)[:1] for name in steps.ids]
-                active.append(np.array([bool(question.bank.first[part, top].any()) for top in first]))
+            if rows.size:
+                told = None if progress is None else partial(_tell, progress, part, len(question.parts))
+                self._run(part, rows, shared, changed, told, pieces)
+                active.append(self._active(part, self.ids[-len(rows) :]))
         if not self.ids:  # let the metric say why
             question.paths(question.docs, question.queries, {NORM: shared[NORM]})
         # In the order of the queries, so that no sum depends on how they were dealt.
         order = np.argsort([question.queries.rows[name] for name in self.ids])
         self.ids = [self.ids[at] for at in order]
         self.curves = {name: Curves.joined(some).part(order) for name, some in pieces.items()}
-        self.active = np.concatenate(active)[order] if active else np.zeros(len(order), dtype=bool)
+        self.active = np.concatenate(active)[order] if active else np.zeros(0, dtype=bool)
+
+    def _run(
+        self,
+        part: int,
+        rows: Ints,
+        shared: dict[str, Family],
+        changed: Mapping[str, Affine],
+        told: Callable[[int, int], None] | None,
+        pieces: dict[str, list[Curves]],
+    ) -> None:
+        """Answer some queries under every family. What only they need is gone before others are answered."""
+        question = self.question
+        families = shared | self._banked(part, len(rows))
+        for name, affine in changed.items():
+            families[name] = Family.fixed(Affine(affine.left[rows], affine.right, affine.scale))
+        found = question.paths(question.docs, question.queries.part(rows), families, told)
+        path, steps = found[NORM]
+        self.ids += steps.ids
+        self.path_of |= dict.fromkeys(steps.ids, path)
+        for name, (_, one) in found.items():
+            pieces.setdefault(name, []).append(one.curves)
+
+    def _active(self, part: int, ids: Sequence[str]) -> Bools:
+        """Whether the first document of each of these queries is first for a query of their bank."""
+        if not self.question.banked:
+            return np.zeros(len(ids), dtype=bool)
+        first = self.question.bank.first[part]
+        return np.array([bool(first[self.path_of[name].top(name, 0.0)[:1]].any()) for name in ids])
 
     def _banked(self, part: int, n_queries: int) -> dict[str, Family]:
         """What the bank of the other folds says, as families."""
@@ -127,7 +141,7 @@ class Field:
         """What the bank tells of every document as a positive multiplier: (n_folds, n_docs)."""
         bank = self.question.bank
         if name == OCCURRENCE:
-            return 1.0 + bank.occurrence
+            return np.asarray(1.0 + bank.occurrence, dtype=np.float64)
         values = [multiplier(row) for row in bank.near]
         return np.stack([np.ones(bank.near.shape[1]) if row is None else row for row in values])
 
@@ -151,13 +165,13 @@ class Field:
         power = self.powers[signal]
         gamma = power * found.gamma
 
-        def build() -> list[Start]:
+        def build() -> Iterable[Start]:
             if signal in self.signals:
                 return [Start(question.docs, question.asked, gamma * np.log(self.signals[signal]))]
-            return [
+            return (
                 Start(question.docs, question.queries.part(rows), gamma * np.log(told))
                 for rows, told in zip(question.parts, self._told(signal), strict=True)
-            ]
+            )
 
         own = signal in (NORM, RESIDUAL)
         return Contender(
@@ -202,15 +216,13 @@ class Field:
             build=lambda: self._penalised(name, weight),
         )
 
-    def _penalised(self, name: str, weight: float) -> list[Start]:
+    def _penalised(self, name: str, weight: float) -> Iterator[Start]:
         """cos − w b as an inner product with one more dimension, part by part."""
         question = self.question
         bank = question.bank.near if name == HUB else question.bank.mass
-        starts = []
         for rows, penalty in zip(question.parts, bank, strict=True):
             docs, queries = extended(question.docs, -weight * penalty), question.queries.part(rows)
-            starts.append(Start(docs, extended(queries, np.ones(len(queries))), np.log(docs.norms)))
-        return starts
+            yield Start(docs, extended(queries, np.ones(len(queries))), np.log(docs.norms))
 
     def dynamic(self) -> Contender:
         """Inverted softmax where the query's first document is first for a query of the bank, else cosine.
@@ -242,7 +254,7 @@ class Field:
         at: tuple[str, float],
         *,
         offered: bool = False,
-        build: Callable[[], list[Start]] | None = None,
+        build: Callable[[], Iterable[Start]] | None = None,
     ) -> Contender:
         """An arm without a choice, at a point of a family's curves: every query may judge it."""
         gains = self.curves[at[0]].values(at[1]) - self.cosine

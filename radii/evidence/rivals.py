@@ -6,17 +6,22 @@ the products of the norm's own path. Nothing here is specific to norms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
+from radii.ranking.directions import directions
 from radii.ranking.family import Affine
+from radii.ranking.score import Ints
 
 Pair = tuple[Embeddings, Embeddings]
 _ROWS = 2048  # documents at a time
+_COPIED = 1 << 26  # numbers; a copy of the corpus with more is not made, but read row by row
 _VANISHED = 1e-6  # a shorter rest of a unit vector is rounding: it has no direction
 
 
@@ -51,20 +56,26 @@ class Projection:
         ⟨z_q, z_d⟩ = ⟨q̂, d̂⟩ − ⟨c, q̂⟩ − ⟨c, d̂⟩ + ⟨c, c⟩ − Σ_t ⟨y_q, t⟩⟨y_d, t⟩, over ‖z_d‖. Scaled so that no
         document's scale exceeds 1; a document of which nothing is left scores 0.
         """
+        return affines({"": self}, docs, queries)[""]
+
+    def affine_of(self, at_docs: Floats, at_queries: Floats) -> Affine:
+        """`affine`, of what `read` gives of every unit document and query."""
         along = self.centre @ self.centre
-        at_queries, query_parts = self._read(queries)
-        at_docs, doc_parts = self._read(docs)
-        left = np.column_stack((along - at_queries, np.ones(len(queries)), -query_parts))
-        right = np.column_stack((np.ones(len(docs)), -at_docs, doc_parts))
+        (at_docs, doc_parts), (at_queries, query_parts) = map(self._parts, (at_docs, at_queries))
+        left = np.column_stack((along - at_queries, np.ones(len(at_queries)), -query_parts))
+        right = np.column_stack((np.ones(len(at_docs)), -at_docs, doc_parts))
         length = np.sqrt(np.maximum(1.0 - 2.0 * at_docs + along - (doc_parts**2).sum(axis=1), 0.0))
         left_over = length > _VANISHED
         shortest = length[left_over].min(initial=1.0)
         return Affine(left, right, np.where(left_over, shortest / np.where(left_over, length, 1.0), 0.0))
 
-    def _read(self, some: Embeddings) -> tuple[Floats, Floats]:
+    def read(self, unit: Floats) -> Floats:
+        """⟨c, x̂⟩ and ⟨x̂, t⟩ of (n, dim) unit vectors: (n, 1 + n_directions)."""
+        found: Floats = unit @ np.column_stack((self.centre, self.directions.T))
+        return found
+
+    def _parts(self, found: Floats) -> tuple[Floats, Floats]:
         """⟨c, x̂⟩, (n,), and ⟨x̂ − c, t⟩, (n, n_directions)."""
-        onto = np.column_stack((self.centre, self.directions.T))
-        found = np.concatenate([unit @ onto for unit in _unit_blocks(some)])
         return found[:, 0], found[:, 1:] - self.directions @ self.centre
 
     def _changed(self, some: Embeddings) -> Embeddings:
@@ -76,23 +87,38 @@ class Projection:
         return Embeddings(some.ids, out, some.source)
 
 
-def centred(docs: Embeddings) -> Projection:
-    """Less the mean unit document: x̂ − μ. Source: arXiv 2511.11041."""
-    return Projection(_mean(docs), np.empty((0, docs.dim)))
+def affines(changes: Mapping[str, Projection], docs: Embeddings, queries: Embeddings) -> dict[str, Affine]:
+    """`Projection.affine` of each, from one reading of the documents."""
+    found: list[dict[str, Floats]] = []
+    for some in (docs, queries):
+        found.append(
+            {name: np.empty((len(some), 1 + len(change.directions))) for name, change in changes.items()}
+        )
+        at = 0
+        for unit in _unit_blocks(some):
+            for name, change in changes.items():
+                found[-1][name][at : at + len(unit)] = change.read(unit)
+            at += len(unit)
+    return {name: change.affine_of(found[0].pop(name), found[1][name]) for name, change in changes.items()}
 
 
-def without_mean_direction(docs: Embeddings) -> Projection:
+def centred(docs: Embeddings, mean: Floats | None = None) -> Projection:
+    """Less the mean unit document, `mean` where it is known: x̂ − μ. Source: arXiv 2511.11041."""
+    return Projection(mean_unit(docs) if mean is None else mean, np.empty((0, docs.dim)))
+
+
+def without_mean_direction(docs: Embeddings, mean: Floats | None = None) -> Projection:
     """Without the projection on the mean document: x̂ − ⟨x̂, μ̂⟩ μ̂. Source: arXiv 2511.11041."""
-    mean = _mean(docs)
+    mean = mean_unit(docs) if mean is None else mean
     return Projection(np.zeros(docs.dim), (mean / np.linalg.norm(mean))[None, :])
 
 
-def all_but_the_top(docs: Embeddings) -> Projection:
+def all_but_the_top(docs: Embeddings, mean: Floats | None = None) -> Projection:
     """Centred, without the dim / 100 leading principal directions of the documents.
 
     Source: arXiv 1702.01417.
     """
-    mean = _mean(docs)
+    mean = mean_unit(docs) if mean is None else mean
     moments = np.zeros((docs.dim, docs.dim))
     for unit in _unit_blocks(docs):
         y = unit - mean
@@ -107,7 +133,7 @@ PROJECTIONS = {
 }
 
 
-def local_scaling(last: Floats, n_queries: int) -> Affine:
+def local_scaling(last: npt.ArrayLike, n_queries: int) -> Affine:
     """Distance in units of the document's own: rank by −‖q̂ − d̂‖² / (σ_q σ_d), which is (cos − 1) / σ_d.
 
     σ_d is the distance from d to the last of its ten nearest queries of the bank; σ_q is the same for every
@@ -115,15 +141,15 @@ def local_scaling(last: Floats, n_queries: int) -> Affine:
 
     Parameters
     ----------
-    last : (n_docs,) float64
+    last : (n_docs,) floats
         Cosine to that query.
     n_queries : int
 
     Source: Zelnik-Manor and Perona (2004), Self-tuning spectral clustering, NIPS 17, for the scales;
     Schnitzer et al. (2012), Local and global scaling reduce hubs in space, JMLR 13:2871-2902, for retrieval.
     """
-    sigma = np.sqrt(np.maximum(2.0 - 2.0 * last, _VANISHED))
-    return Affine(-np.ones((n_queries, 1)), np.ones((len(last), 1)), sigma.min() / sigma)
+    sigma = np.sqrt(np.maximum(2.0 - 2.0 * np.asarray(last, dtype=np.float64), _VANISHED))
+    return Affine(-np.ones((n_queries, 1)), np.ones((len(sigma), 1)), sigma.min() / sigma)
 
 
 def _unit_blocks(some: Embeddings) -> Iterator[Floats]:
@@ -131,7 +157,8 @@ def _unit_blocks(some: Embeddings) -> Iterator[Floats]:
         yield block / some.norms[start : start + len(block), None]
 
 
-def _mean(docs: Embeddings) -> Floats:
+def mean_unit(docs: Embeddings) -> Floats:
+    """The mean of the unit documents: (dim,)."""
     total = np.zeros(docs.dim)
     for unit in _unit_blocks(docs):
         total += unit.sum(axis=0)
@@ -140,10 +167,42 @@ def _mean(docs: Embeddings) -> Floats:
 
 
 def extended(some: Embeddings, column: npt.ArrayLike) -> Embeddings:
-    """Unit vectors with one more dimension: ⟨(q̂, 1), (d̂, −b_d)⟩ = cos − b_d."""
+    """Unit vectors with one more dimension, in float32: ⟨(q̂, 1), (d̂, −b_d)⟩ = cos − b_d.
+
+    Where a copy would take gigabytes, rows are made when they are asked for.
+    """
+    last = np.broadcast_to(np.asarray(column, dtype=np.float64), len(some))
+    if len(some) * (some.dim + 1) > _COPIED:
+        return Embeddings(some.ids, Extended(some, last), some.source)  # type: ignore[arg-type]
     out = np.empty((len(some), some.dim + 1), dtype=np.float32)
     for start, block in some.blocks():
         here = slice(start, start + len(block))
         out[here, :-1] = block / some.norms[here, None]
-    out[:, -1] = column
+    out[:, -1] = last
     return Embeddings(some.ids, out, some.source)
+
+
+class Extended:
+    """What `extended` gives, as an array of which some rows exist at a time."""
+
+    dtype, ndim = np.dtype(np.float32), 2
+
+    def __init__(self, some: Embeddings, last: Floats) -> None:
+        self._some, self._last = some, last
+        self.shape = len(some), some.dim + 1
+        self.size = self.shape[0] * self.shape[1]
+        # What reads rows out of an array by themselves asks this first; here rows are made together.
+        self.flags = SimpleNamespace(c_contiguous=False)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, at: slice | Ints) -> npt.NDArray[np.float32]:
+        last = self._last[at]
+        out = np.empty((len(last), self.shape[1]), dtype=np.float32)
+        directions(self._some, at, out[:, :-1])
+        out[:, -1] = last
+        return out
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return self[:].astype(dtype or self.dtype)

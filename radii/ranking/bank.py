@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
+from radii.ranking.directions import directions
 from radii.ranking.score import Bools, Ints
 
 NEIGHBOURS = 10
@@ -33,20 +34,20 @@ class Bank:
     ----------
     near : float64
         Mean cosine to the ten nearest queries (all of them, if there are fewer).
-    last : float64
+    last : float32
         Cosine to the last of these.
     mass : float64
         τ log Σ_q exp(cos(q, d) / τ), τ = 0.05.
-    occurrence : float64
+    occurrence : int32
         k-occurrence: how many queries have it among their first ten.
     first : bool
         Whether any query has it first.
     """
 
     near: Floats
-    last: Floats
+    last: Single
     mass: Floats
-    occurrence: Floats
+    occurrence: npt.NDArray[np.int32]
     first: Bools
 
     @property
@@ -73,26 +74,51 @@ def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) 
     known = np.flatnonzero(excluded[order] >= 0)
     skip[excluded[order][known]] = known  # column of the query that is this document
     k = min(NEIGHBOURS, len(docs))
-    if len(docs) * len(queries) <= _SMALL:
-        nearest, mass, tops = _plainly(docs, unit, skip, cuts, k)
-    else:
-        nearest, mass, tops = _streamed(docs, unit, skip, cuts, k)
-    n_folds = len(cuts) - 1
-    near, last, total = (np.empty((n_folds, len(docs))) for _ in range(3))
+    ask = _plainly if len(docs) * len(queries) <= _SMALL else _streamed
+    (near, last, mass), tops = ask(docs, unit, skip, cuts, k)
+    occurrence, firsts = (_but_own(tops[:, column], cuts, len(docs)) for column in (slice(None), slice(0, 1)))
+    return Bank(near, last, mass, occurrence, firsts > 0)
+
+
+Told = tuple[Floats, Single, Floats]  # `near`, `last` and `mass` of a Bank
+
+
+def _told(nearest: Single, mass: Floats) -> Told:
+    """What the queries of all other folds say, (n_folds, n_rows) each, from what those of each fold say.
+
+    Parameters
+    ----------
+    nearest : (n_rows, n_folds, 10) float32
+        The largest cosines with the queries of each fold, −inf where there are fewer.
+    mass : (n_rows, n_folds) float64
+        Σ exp((cos − 1) / τ) over them.
+    """
+    n, n_folds = mass.shape
+    near, last, total = (
+        np.empty((n_folds, n)),
+        np.empty((n_folds, n), dtype=np.float32),
+        np.empty((n_folds, n)),
+    )
     for f in range(n_folds):
         others = [g for g in range(n_folds) if g != f]
-        best = np.sort(nearest[:, others].reshape(len(docs), -1), axis=1)[:, -NEIGHBOURS:].astype(np.float64)
+        best = np.sort(nearest[:, others].reshape(n, -1), axis=1)[:, -NEIGHBOURS:].astype(np.float64)
         there = np.isfinite(best)
         near[f] = np.where(there, best, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
         last[f] = np.where(there, best, np.inf).min(axis=1)
         total[f] = 1.0 + TEMPERATURE * np.log(np.maximum(mass[:, others].sum(axis=1), 1e-300))
-    counts, firsts = (
-        np.stack([np.bincount(tops[a:b, column].ravel(), minlength=len(docs)) for a, b in pairwise(cuts)])
-        for column in (slice(None), slice(0, 1))
-    )
-    return Bank(
-        near, last, total, (counts.sum(axis=0) - counts).astype(np.float64), firsts.sum(axis=0) - firsts > 0
-    )
+    return near, last, total
+
+
+def _but_own(rows: Ints, cuts: Ints, n: int) -> npt.NDArray[np.int32]:
+    """How often each of n documents is in the lists of all folds but one: (n_folds, n)."""
+    counts = np.zeros((len(cuts) - 1, n), dtype=np.int32)
+    for f, (a, b) in enumerate(pairwise(cuts)):
+        found, times = np.unique(rows[a:b], return_counts=True)
+        counts[f, found] = times
+    whole = counts.sum(axis=0, dtype=np.int32)
+    for own in counts:
+        np.subtract(whole, own, out=own)
+    return counts
 
 
 def ask_all(docs: Embeddings, queries: Embeddings, excluded: Ints) -> Bank:
@@ -101,10 +127,9 @@ def ask_all(docs: Embeddings, queries: Embeddings, excluded: Ints) -> Bank:
     return ask_bank(docs, queries, np.ones(len(queries), dtype=np.int64), excluded)
 
 
-def _cosines(docs: Embeddings, rows: slice, unit: Single, skip: Ints) -> Single:
-    """(n_rows, n_queries) cosines; −1 where a document is the query."""
-    block = np.asarray(docs.vectors[rows], dtype=np.float64) / docs.norms[rows, None]
-    cosines: Single = block.astype(np.float32) @ unit.T
+def _cosines(block: Single, rows: slice, unit: Single, skip: Ints) -> Single:
+    """(n_rows, n_queries) cosines of the unit documents of a block; −1 where a document is the query."""
+    cosines: Single = block @ unit.T
     own = np.flatnonzero(skip[rows] >= 0)
     cosines[own, skip[rows][own]] = -1.0
     return cosines
@@ -118,9 +143,10 @@ def _mass(cosines: Single, cuts: Ints) -> Floats:
     return np.asarray(total)
 
 
-def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> tuple[Single, Floats, Ints]:
-    """All at once: nearest (n_docs, n_folds, 10), mass (n_docs, n_folds), tops (n_queries, k) best first."""
-    cosines = _cosines(docs, slice(0, len(docs)), unit, skip)
+def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> tuple[Told, Ints]:
+    """All at once: what is told of every document, and the first k of every query, (n_queries, k)."""
+    block = (np.asarray(docs.vectors, dtype=np.float64) / docs.norms[:, None]).astype(np.float32)
+    cosines = _cosines(block, slice(0, len(docs)), unit, skip)
     nearest = np.full((len(docs), len(cuts) - 1, NEIGHBOURS), -np.inf, dtype=np.float32)
     for f, (a, b) in enumerate(pairwise(cuts)):
         some = min(NEIGHBOURS, b - a)
@@ -128,33 +154,35 @@ def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> 
             nearest[:, f, :some] = np.partition(cosines[:, a:b], b - a - some, axis=1)[:, b - a - some :]
     by_query = np.ascontiguousarray(-cosines.T)
     tops = np.argsort(by_query, axis=1, kind="stable")[:, :k]
-    return nearest, _mass(cosines, cuts), tops
+    return _told(nearest, _mass(cosines, cuts)), tops
 
 
-def _streamed(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> tuple[Single, Floats, Ints]:
+def _streamed(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> tuple[Told, Ints]:
     """As `_plainly`, tile by tile; each thread has its own documents and its own lists of every query."""
     from radii.ranking import kernels  # imports numba
     from radii.ranking.threads import available_threads, threads
     from radii.ranking.threads import cuts as parts
 
     n, n_folds, count = len(docs), len(cuts) - 1, available_threads()
-    nearest, mass = np.empty((n, n_folds, NEIGHBOURS), dtype=np.float32), np.empty((n, n_folds))
+    near, last, mass = (np.empty((n_folds, n), dtype=kind) for kind in (np.float64, np.float32, np.float64))
     best = np.full((count, len(unit), k), -np.inf, dtype=np.float32)
     rows = np.full((count, len(unit), k), -1, dtype=np.int64)
     # Whole tiles for every thread: a product of another shape may round in another way.
     shares = parts(n, _ROWS * -(-n // (_ROWS * count)))
 
     def work(share: int) -> None:
+        nearest = np.empty((_ROWS, n_folds, NEIGHBOURS), dtype=np.float32)
         for at in range(shares[share].start, shares[share].stop, _ROWS):
             here = slice(at, min(at + _ROWS, n))
-            cosines = _cosines(docs, here, unit, skip)
-            kernels.nearest_queries(cosines, cuts, nearest[here])
+            cosines = _cosines(directions(docs, here), here, unit, skip)
+            own = nearest[: len(cosines)]
+            kernels.nearest_queries(cosines, cuts, own)
             kernels.nearest_documents(cosines, at, best[share], rows[share])
-            mass[here] = _mass(cosines, cuts)
+            near[:, here], last[:, here], mass[:, here] = _told(own, _mass(cosines, cuts))
 
     with threads(count) as run:
         run(work, range(len(shares)))
     flat_rows = rows.transpose(1, 0, 2).reshape(len(unit), -1)
     flat = best.transpose(1, 0, 2).reshape(len(unit), -1)
     order = np.lexsort((flat_rows, -flat), axis=1)[:, :k]
-    return nearest, mass, np.take_along_axis(flat_rows, order, axis=1)
+    return (near, last, mass), np.take_along_axis(flat_rows, order, axis=1)

@@ -104,7 +104,8 @@ class Family:
     @classmethod
     def fixed(cls, affine: Affine) -> Family:
         """(cos + ⟨left, right⟩) · scale at every γ."""
-        return cls(np.zeros(len(affine.scale)), additive=True, affine=affine)
+        level = np.broadcast_to(np.float64(0.0), len(affine.scale))  # of every document, in eight bytes
+        return cls(level, additive=True, affine=affine)
 
     def similarity(self, cosines: Floats, queries: Ints | int, rows: Ints) -> Floats:
         """What this family takes for the cosines of query rows with document rows, pair by pair."""

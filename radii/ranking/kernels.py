@@ -49,6 +49,24 @@ def unit_rows_of_halves(halves: Any, norms: Any, order: Any, out: Any) -> None:
                 unit[j] = as_single(row[j]) * scale
 
 
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def quotients(rows: Any, norms: Any, out: Any) -> None:
+    """out[i] = rows[i] / norms[i], divided in float64: rows (n, dim), out (n, dim) float32."""
+    for i in range(len(rows)):
+        row, unit, norm = rows[i], out[i], norms[i]
+        for j in range(len(row)):
+            unit[j] = np.float32(np.float64(row[j]) / norm)
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def quotients_of_halves(halves: Any, norms: Any, out: Any) -> None:
+    """`quotients` of half precision, given as uint16."""
+    for i in range(len(halves)):
+        row, unit, norm = halves[i], out[i], norms[i]
+        for j in range(len(row)):
+            unit[j] = np.float32(np.float64(as_single(row[j])) / norm)
+
+
 # The compiler may sum in another order than written, so as to use vector registers, but always in the same.
 _SUM = {"reassoc", "contract", "nsz"}
 

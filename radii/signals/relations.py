@@ -230,7 +230,7 @@ def residuals(target: Floats, others: Mapping[str, Floats], seed: int, *, folds:
 def _held_out_fit(y: Floats, design: Floats, seed: int, folds: int) -> tuple[Floats, Floats]:
     """For every document the least-squares prediction and the mean of the other folds."""
     fold = np.empty(len(y), dtype=np.int64)
-    order = by_value(np.concatenate((y[None], design.T)))
+    order = by_value([y, *design.T])
     fold[order] = np.random.default_rng([seed, 3]).permutation(len(y)) % folds
     fitted, mean = np.empty(len(y)), np.empty(len(y))
     for held in (fold == number for number in range(folds)):
@@ -247,8 +247,12 @@ def _curves(columns: Floats) -> Floats:
     """Design (n, 1 + 5 per signal): a constant, and hat functions of each signal's ranks scaled to [0, 1]."""
     n = columns.shape[1]
     hats = np.eye(len(_KNOTS))[1:]  # the first follows from the constant and the rest
-    ranks = [(mid_ranks(column) - 1) / (n - 1) for column in columns]
-    return np.column_stack([np.ones(n)] + [np.interp(rank, _KNOTS, hat) for rank in ranks for hat in hats])
+    design = np.ones((n, 1 + len(columns) * len(hats)))
+    for signal, column in enumerate(columns):
+        rank = (mid_ranks(column) - 1) / (n - 1)
+        for place, hat in enumerate(hats, start=1 + signal * len(hats)):
+            design[:, place] = np.interp(rank, _KNOTS, hat)
+    return design
 
 
 def _pairs(

@@ -6,7 +6,7 @@ and its concordant pairs are sums over these weights, so nothing is sorted again
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,10 +91,10 @@ class Bootstrap:
             yield np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
 
 
-def by_value(columns: Floats) -> npt.NDArray[np.intp]:
+def by_value(columns: Sequence[Floats] | Floats) -> npt.NDArray[np.intp]:
     """An order of the documents that does not depend on their rows, by which to draw from them.
 
-    By the first of (n_signals, n_docs) columns, and where it has ties by the others: what still ties is equal
+    By the first of (n_docs,) columns, and where it has ties by the others: what still ties is equal
     in all of them.
 
     >>> by_value(np.array([[2.0, 1.0, 2.0], [5.0, 0.0, 3.0]])).tolist()
@@ -104,7 +104,7 @@ def by_value(columns: Floats) -> npt.NDArray[np.intp]:
     same = np.diff(columns[0][order]) == 0
     tied = np.append(same, False) | np.append(False, same)
     some = order[tied]
-    order[tied] = some[np.lexsort(columns[::-1, some])]
+    order[tied] = some[np.lexsort([column[some] for column in reversed(columns)])]
     return order
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from radii.data.embeddings import Embeddings
+from radii.evidence import rivals
 from radii.evidence.rivals import (
     PROJECTIONS,
     all_but_the_top,
@@ -121,6 +122,33 @@ def test_a_penalty_is_one_more_dimension(corpus):
     penalty = np.random.default_rng(1).random(70)
     product = extended(queries, np.ones(45)).vectors @ extended(docs, -penalty).vectors.T
     np.testing.assert_allclose(product, unit(corpus[1]) @ unit(corpus[0]).T - penalty, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_rows_made_when_asked_for_are_those_of_the_copy(corpus, monkeypatch, dtype):
+    docs, queries = Embeddings.of(corpus[0].astype(dtype)), Embeddings.of(corpus[1])
+    penalty = np.random.default_rng(1).random(70)
+    copy = extended(docs, penalty)
+    monkeypatch.setattr(rivals, "_COPIED", 0)
+    lazy = extended(docs, penalty)
+    assert isinstance(lazy.vectors, rivals.Extended)
+    some = np.array([3, 69, 0, 3])
+    for at in (slice(None), slice(5, 31), slice(60, 99), some):
+        assert (lazy.vectors[at] == copy.vectors[at]).all()
+    assert (lazy.norms == copy.norms).all()
+    family = Family(np.log(docs.norms), base=np.log(copy.norms))
+    asked, sizes = extended(queries, np.ones(45)), Sizes(block=50, queries=7, first=20)
+    found = [ranked(side, asked, family, sizes=sizes) for side in (copy, lazy)]
+    assert (found[0] == found[1]).all()
+
+
+def test_projections_read_together_are_those_read_alone(corpus):
+    docs, queries = (Embeddings.of(x) for x in corpus)
+    changes = {name: make(docs, rivals.mean_unit(docs)) for name, make in PROJECTIONS.items()}
+    for name, together in rivals.affines(changes, docs, queries).items():
+        alone = PROJECTIONS[name](docs).affine(docs, queries)
+        for part in ("left", "right", "scale"):
+            assert (getattr(together, part) == getattr(alone, part)).all()
 
 
 def test_normalising_one_side_only_is_nothing_new(corpus):
