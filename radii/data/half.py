@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-_BIAS = np.uint32(112 << 23)
-_EXPONENT = np.uint32(31 << 23)
 _MAGNITUDE, _SIGN = np.uint32(0x7FFF), np.uint32(0x8000)
+_UP, _TO_SIGN = np.uint32(13), np.uint32(16)  # how far fraction and sign move
+_NORMAL, _INFINITE = np.uint32(1 << 23), np.uint32(31 << 23)  # exponents of 1 and 31, once moved
+_BIAS, _TWICE = np.uint32(112 << 23), np.uint32(224 << 23)
 _LEAST_NORMAL = np.uint32(113 << 23)  # bits of 2⁻¹⁴, the smallest half that is normal
 _LEAST = np.float32(2.0**-14)
 
@@ -21,14 +22,14 @@ _LEAST = np.float32(2.0**-14)
 @njit(nogil=True, cache=True, inline="always")  # type: ignore[untyped-decorator]
 def as_single(half: Any) -> Any:
     """The float32 of the same value as a half, given as uint16."""
+    # Every step says that it has 32 bits: numba would go on in 64, in registers that hold half as many.
     bits = np.uint32(half)
-    rest = (bits & _MAGNITUDE) << np.uint32(13)
-    sign = (bits & _SIGN) << np.uint32(16)
-    exponent = rest & _EXPONENT
+    rest = np.uint32(np.uint32(bits & _MAGNITUDE) << _UP)
+    sign = np.uint32(np.uint32(bits & _SIGN) << _TO_SIGN)
     # Of a subnormal number all bits are fraction: put behind 2⁻¹⁴ they are added to it, so it is taken off.
     small = np.float32(np.uint32(rest + _LEAST_NORMAL).view(np.float32) - _LEAST)
-    large = rest + _BIAS + _BIAS if exponent == _EXPONENT else rest + _BIAS
-    found = np.float32(small).view(np.uint32) if exponent == np.uint32(0) else large
+    large = np.uint32(rest + _TWICE) if rest >= _INFINITE else np.uint32(rest + _BIAS)
+    found = np.float32(small).view(np.uint32) if rest < _NORMAL else large
     return np.uint32(found | sign).view(np.float32)
 
 
