@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
-from radii.data.embeddings import Floats
+from radii.data.embeddings import Embeddings, Floats
 from radii.errors import InputError
 
-Backend = Literal["auto", "numba"]
+Backend = Literal["auto", "numba", "ray"]
 BACKENDS: tuple[str, ...] = get_args(Backend)
 
 
@@ -50,22 +51,43 @@ class Search:
 
     Attributes
     ----------
-    backend : 'auto' or 'numba'
-        What multiplies and prunes.
+    backend : 'auto', 'numba' or 'ray'
+        What multiplies and prunes; 'ray' deals parts of the documents to a cluster.
     sizes : Sizes, optional
         Stream with these. By default small problems skip streaming, and its compilation.
+    work : Path, optional
+        Folder that keeps the candidates of every finished part of the documents, so that an interrupted run
+        goes on from there.
+    shard : int
+        Rows of a part, where there are parts: with `work`, and on a cluster.
 
     Raises
     ------
     InputError
-        On another backend.
+        On another backend, or parts without rows.
     """
 
     backend: str = "auto"
     sizes: Sizes | None = None
+    work: Path | None = None
+    shard: int = 1 << 20
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
             raise InputError(
                 f"backend {self.backend!r}", cause="a typing error", fix=f"one of {', '.join(BACKENDS)}"
             )
+        if self.shard < 1:
+            raise InputError(f"parts of {self.shard} rows", cause="a typing error", fix="1 or more")
+
+    @property
+    def parted(self) -> bool:
+        """Whether documents are searched part by part."""
+        return self.work is not None or self.backend == "ray"
+
+    def measure(self, docs: Embeddings) -> None:
+        """On a cluster: have the norms of `docs` read there, part by part. Raises as `docs.norms` does."""
+        if self.backend == "ray" and "norms" not in docs.__dict__:
+            from radii.ranking.ray_cluster import read_norms
+
+            docs.__dict__["norms"] = docs.usable(read_norms(docs, self.shard))

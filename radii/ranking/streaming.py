@@ -14,7 +14,7 @@ per document and family 8 for r^γ, 1 for its segment and 8 for log r; per query
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -287,6 +287,14 @@ def _survivors(
     count = np.maximum(np.concatenate([b.count for b in buffers]), 0)
     rows = np.concatenate([b.survivors() for b in buffers])
     owner = np.repeat(np.arange(len(count)), count)
+    cosines = pair_cosines(run, docs, queries, rows, owner, n_threads)
+    return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(cosines, owner, rows)
+
+
+def pair_cosines(
+    run: Run, docs: Embeddings, queries: Embeddings, rows: Ints, owner: Ints, n_threads: int
+) -> Floats:
+    """cos(query owner[i], document rows[i]) in float64, always summed in one order."""
     products = np.empty(len(rows))
     wide = np.asarray(queries.vectors, dtype=np.float64)
     # Numba has no half precision, and sums strided rows in another order: widen the rows, a few at a time.
@@ -303,7 +311,21 @@ def _survivors(
     run(dots, cuts(len(rows), min(limit, -(-len(rows) // n_threads))))
     products /= docs.norms[rows]
     products /= queries.norms[owner]
-    return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(products, owner, rows)
+    return products
+
+
+def cosines_of(docs: Embeddings, queries: Embeddings) -> Callable[[Ints, int], Floats]:
+    """From document rows and a query row to their cosines, to the bit those of `stream`."""
+
+    def one_by_one(job: Callable[[Any], object], over: Iterable[Any]) -> None:
+        for item in over:
+            job(item)
+
+    def exact(rows: Ints, query: int) -> Floats:
+        asked = Embeddings([queries.ids[query]], queries.vectors[query : query + 1], queries.source)
+        return pair_cosines(one_by_one, docs, asked, rows, np.zeros(len(rows), dtype=np.int64), 1)
+
+    return exact
 
 
 def _plain(vectors: Any) -> npt.NDArray[Any]:
