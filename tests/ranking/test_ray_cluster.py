@@ -30,6 +30,7 @@ LOCAL = Search("numba")
 @pytest.fixture(scope="module")
 def cluster():
     ray = pytest.importorskip("ray")
+    ray.shutdown()  # of one that another test has started
     ray.init(
         "local",
         num_cpus=2,
