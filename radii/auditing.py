@@ -137,6 +137,8 @@ def audit(
     if qrels is not None:
         qrels, source = as_qrels(qrels)
         qrels = usable_qrels(docs, queries, qrels, source, allow_missing, exclude_self)
+    if search is not None:
+        search.measure(docs)
     # Reading the norms refuses vectors without a direction, those of the queries too.
     norms, _ = summarise(docs.norms), queries.norms
     queries = queries.in_order()  # folds are dealt by row: a shuffled file must give the same report

@@ -22,9 +22,11 @@ from radii.cli.options import (
     QueryIds,
     Quiet,
     Range,
+    ShardRows,
+    Work,
     app,
 )
-from radii.cli.talking import emit, progress_of, say, vectors_at
+from radii.cli.talking import emit, interruptible, progress_of, say, vectors_at
 
 
 @app.command()
@@ -54,6 +56,8 @@ def audit(
         Path | None, typer.Option(help="Texts of the queries, to show: .jsonl or .tsv.")
     ] = None,
     backend: Backend = "auto",
+    work: Work = None,
+    shard_rows: ShardRows = 1 << 20,
     out: Out = Path("radii-report"),
     json: Json = False,
     quiet: Quiet = False,
@@ -68,7 +72,7 @@ def audit(
     from radii.report.progress import stages
     from radii.signals.columns import read_columns
 
-    search = Search(backend)
+    search = Search(backend, work=work, shard=shard_rows)
     # Cheap checks first: a typing error should not wait for the vectors, nor the result for a bad folder.
     writable(out / "report.json")
     if qrels is not None:
@@ -77,7 +81,7 @@ def audit(
     tokenize = None if tokenizer is None else read_tokenizer(tokenizer)
     vectors = vectors_at(docs, ids)
     columns = None if signals is None else read_columns(signals, vectors.ids)
-    with stages() as tell:
+    with interruptible(work), stages() as tell:
         report = radii.audit(
             vectors,
             vectors_at(queries, query_ids),
@@ -111,6 +115,8 @@ def path(
     exclude_self: ExcludeSelf = False,
     allow_missing: AllowMissing = False,
     backend: Backend = "auto",
+    work: Work = None,
+    shard_rows: ShardRows = 1 << 20,
     out: Annotated[Path | None, typer.Option(help="A .json or .csv file; standard output if none.")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="CSV on standard output instead of JSON.")] = False,
 ) -> None:
@@ -121,7 +127,7 @@ def path(
     from radii.ranking.search import Search
     from radii.report.files import path_csv, path_json
 
-    search = Search(backend)
+    search = Search(backend, work=work, shard=shard_rows)
     if out is not None and out.suffix not in (".json", ".csv"):
         raise radii.InputError(
             f"output format {out.suffix!r}", where=out, fix="end the name in .json or .csv"
@@ -131,7 +137,7 @@ def path(
     judged, wanted = read_qrels(qrels), Metric.parse(metric)
     vectors, asked = vectors_at(docs, ids), vectors_at(queries, query_ids)
     judged = usable_qrels(vectors, asked, judged, str(qrels), allow_missing, exclude_self)
-    with progress_of("ranking") as tell:
+    with interruptible(work), progress_of("ranking") as tell:
         found = radii.exponent_path(
             vectors,
             asked,

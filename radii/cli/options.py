@@ -29,7 +29,14 @@ ExcludeSelf = Annotated[bool, typer.Option("--exclude-self", help="Skip the docu
 AllowMissing = Annotated[
     bool, typer.Option("--allow-missing", help="Accept qrels that name unknown queries or documents.")
 ]
-Backend = Annotated[str, typer.Option("--backend", help="What multiplies and prunes: auto, numba or torch.")]
+Backend = Annotated[
+    str,
+    typer.Option("--backend", help="What multiplies and prunes: auto, numba, torch, or ray (a cluster)."),
+]
+Work = Annotated[
+    Path | None, typer.Option("--work", help="Folder that keeps finished parts: an interrupted run goes on.")
+]
+ShardRows = Annotated[int, typer.Option("--shard-rows", help="Documents of a part, with --work or ray.")]
 Out = Annotated[Path, typer.Option("--out", help="Folder for report.json and report.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print report.json instead of the summary.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print the verdict and the advice only.")]

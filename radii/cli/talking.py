@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import typer
@@ -35,6 +35,21 @@ def progress_of(what: str) -> AbstractContextManager[Callable[[int, int], None]]
     from radii.report.progress import progress
 
     return progress(what)
+
+
+@contextmanager
+def interruptible(work: Path | None) -> Iterator[None]:
+    """Ctrl-C is one line that says how to go on, and exit code 130."""
+    from radii.errors import printable
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "nothing is kept: with --work FOLDER the next run would go on from here"
+        if work is not None:
+            kept = f"finished parts are kept in {work}: run the same command again to go on"
+        typer.echo(printable(f"radii: interrupted; {kept}"), err=True)
+        raise typer.Exit(130) from None
 
 
 def say(*lines: str) -> None:

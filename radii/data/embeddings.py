@@ -104,6 +104,10 @@ class Embeddings:
         """‖d‖ of every row: (n,) float64, accumulated in float64, all finite and above zero."""
         norms = row_norms(self.vectors)
         self.unchanged()
+        return self.usable(norms)
+
+    def usable(self, norms: Floats) -> Floats:
+        """`norms` of these rows, wherever they were computed; InputError where one is no direction's."""
         bad = np.flatnonzero(~np.isfinite(norms))
         if bad.size:
             raise InputError(

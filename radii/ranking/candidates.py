@@ -76,26 +76,60 @@ def find_candidates(
     -------
     list of Candidates, one per family
     """
-    from radii.ranking.exhaustive import exhaustive
-
     docs, queries = docs.moderate(), queries.moderate()
     search = search or Search()
+    asked = docs, queries, families, k, gamma_range, excluded
     if search.sizes is None and search.backend == "auto" and len(docs) * len(queries) <= _SMALL:
-        nothing = np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0)
-        streamed = [nothing] * len(families)
+        found = _all_exhaustive(*asked)
+    elif search.parted:
+        from radii.ranking.partition import find_in_parts
+
+        found = find_in_parts(*asked, search, progress)
     else:
-        stream = streaming(search.backend, len(docs) * len(queries))
-        streamed = stream(
-            docs, queries, families, k, gamma_range, excluded, search.sizes or Sizes(), progress
-        )
-    some = [Candidates(*parts) for parts in streamed]
-    left = [np.flatnonzero(np.diff(one.offsets) == 0) for one in some]
-    filled = exhaustive(docs, queries, left, families, k, gamma_range, excluded)
+        found = search_all(*asked, search, progress)
     if progress is not None:
         progress(len(docs), len(docs))
     docs.unchanged()
     queries.unchanged()
+    return found
+
+
+def search_all(
+    docs: Embeddings,
+    queries: Embeddings,
+    families: Sequence[Family],
+    k: int,
+    gamma_range: tuple[float, float],
+    excluded: Ints,
+    search: Search,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Candidates]:
+    """`find_candidates` in one pass over these documents, which are a corpus or a part of one."""
+    from radii.ranking.exhaustive import exhaustive
+    from radii.ranking.survivors import cosines_of  # imports numba
+
+    stream = streaming(search.backend, len(docs) * len(queries))
+    asked = families, k, gamma_range, excluded
+    some = [Candidates(*parts) for parts in stream(docs, queries, *asked, search.sizes or Sizes(), progress)]
+    left = [np.flatnonzero(np.diff(one.offsets) == 0) for one in some]
+    filled = exhaustive(docs, queries, left, *asked, cosines_of(docs, queries))
     return [_with(*parts) for parts in zip(some, left, filled, strict=True)]
+
+
+def _all_exhaustive(
+    docs: Embeddings,
+    queries: Embeddings,
+    families: Sequence[Family],
+    k: int,
+    gamma_range: tuple[float, float],
+    excluded: Ints,
+) -> list[Candidates]:
+    from radii.ranking.exhaustive import exhaustive
+
+    every = [np.arange(len(queries))] * len(families)
+    none = Candidates(np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0))
+    filled = exhaustive(docs, queries, every, families, k, gamma_range, excluded)
+    return [_with(none, rows, parts) for rows, parts in zip(every, filled, strict=True)]
 
 
 def _with(some: Candidates, left: Ints, parts: list[tuple[Ints, Floats]]) -> Candidates:

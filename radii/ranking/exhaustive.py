@@ -5,8 +5,8 @@ A query with fewer than k positive cosines ranks zeros and negatives too; the st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -33,6 +33,7 @@ def exhaustive(
     k: int,
     gamma_range: tuple[float, float],
     excluded: Ints,
+    exact: Callable[[Ints, int], Floats] | None = None,
 ) -> list[Found]:
     """Rows and cosines of the candidates of some queries under each family.
 
@@ -40,6 +41,9 @@ def exhaustive(
     ----------
     which : one (m,) int64 per family
         Query rows that this family asks for, ascending.
+    exact : callable, optional
+        From document rows and a query row to their cosines: where some come from elsewhere, all have to be
+        summed in one order.
     others
         As in `find_candidates`.
     """
@@ -48,6 +52,8 @@ def exhaustive(
     asked = [set(rows.tolist()) for rows in which]
     if docs.vectors.size * 8 <= _BLOCK_BYTES:
         docs = docs.widened()
+    if exact is None:
+        exact = partial(_exact, docs, queries)
     # |computed − true| of a float64 dot product of unit vectors is below dim · 2^-52, with room to spare.
     error = 2.0 * docs.dim * 2.0**-52
     for rows, sims in _cosines(docs, queries, np.array(sorted(set().union(*asked)), dtype=np.int64)):
@@ -71,13 +77,13 @@ def exhaustive(
             # Exact cosines once for all families; all of them where signs decide.
             every = np.flatnonzero(allowed[at])
             some = every if len(kept) < len(asking) else np.unique(np.concatenate(list(kept.values())))
-            exact = _exact(docs, queries, some, row)
+            precise = exact(some, row)
             for place in asking:
                 if place in kept:
                     chosen = kept[place]
                 else:
-                    chosen = every[_beyond_positives(families[place].lines(exact, every), k, nodes)]
-                cosines = exact[np.searchsorted(some, chosen)]
+                    chosen = every[beyond_positives(families[place].lines(precise, every), k, nodes)]
+                cosines = precise[np.searchsorted(some, chosen)]
                 found[place].append((chosen, families[place].similarity(cosines, row, chosen)))
     return found
 
@@ -162,7 +168,7 @@ def _exact(docs: Embeddings, queries: Embeddings, rows: Ints, query: int) -> Flo
     return cosines
 
 
-def _beyond_positives(lines: Lines, k: int, nodes: Floats) -> Ints:
+def beyond_positives(lines: Lines, k: int, nodes: Floats) -> Ints:
     """Candidates when fewer than k cosines are positive: zeros and negatives fill up."""
     positive, zero, negative = (np.flatnonzero(lines.group == sign) for sign in (1, 0, -1))
     keep = [positive, zero[: max(0, k - len(positive))]]

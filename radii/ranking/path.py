@@ -66,6 +66,8 @@ def exponent_path(
     (array([0]), array([1]), array([-0.041]))
     """
     docs, queries = Embeddings.of(docs, "docs"), Embeddings.of(queries, "queries")
+    if search is not None:
+        search.measure(docs)
     values = docs.norms if multiplier is None else np.asarray(multiplier, dtype=np.float64)
     if values.shape != (len(docs),):
         raise InputError(f"a multiplier of shape {values.shape} for {len(docs)} documents", fix="one each")

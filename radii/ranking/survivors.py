@@ -6,6 +6,7 @@ same document know it by the same number, to the bit.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,14 @@ def with_cosines(
     offsets (n_queries + 1,) int64, rows, cosines (n_entries,) float64
     """
     owner = np.repeat(np.arange(len(count)), count)
+    cosines = pair_cosines(run, docs, queries, rows, owner, n_threads)
+    return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(cosines, owner, rows)
+
+
+def pair_cosines(
+    run: Run, docs: Embeddings, queries: Embeddings, rows: Ints, owner: Ints, n_threads: int
+) -> Floats:
+    """cos(query owner[i], document rows[i]) in float64, always summed in one order."""
     products = np.empty(len(rows))
     wide = np.asarray(queries.vectors, dtype=np.float64)
     # Numba has no half precision, and sums strided rows in another order: widen the rows, a few at a time.
@@ -77,7 +86,21 @@ def with_cosines(
     run(dots, cuts(len(rows), min(limit, -(-len(rows) // n_threads))))
     products /= docs.norms[rows]
     products /= queries.norms[owner]
-    return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(products, owner, rows)
+    return products
+
+
+def cosines_of(docs: Embeddings, queries: Embeddings) -> Callable[[Ints, int], Floats]:
+    """From document rows and a query row to their cosines, to the bit those of a streaming search."""
+
+    def one_by_one(job: Callable[[Any], object], over: Iterable[Any]) -> None:
+        for item in over:
+            job(item)
+
+    def exact(rows: Ints, query: int) -> Floats:
+        asked = Embeddings([queries.ids[query]], queries.vectors[query : query + 1], queries.source)
+        return pair_cosines(one_by_one, docs, asked, rows, np.zeros(len(rows), dtype=np.int64), 1)
+
+    return exact
 
 
 def _plain(vectors: Any) -> npt.NDArray[Any]:

@@ -147,9 +147,14 @@ def _sums(
     """Curves of a metric that is a sum: each change of a rank adds its own difference."""
     discount = judgements[0].metric.discount
     start = np.bincount(query, worth * discount(changes.start), minlength=len(judgements)).astype(np.float64)
-    gain = worth[changes.document] * (discount(changes.after) - discount(changes.before))
+    # What happens to one document at one γ is one change: the ranks between are of no ranking, and depend on
+    # which documents that never reach the first k are among the candidates.
+    first = np.append(True, (np.diff(changes.document) != 0) | (np.diff(changes.gamma) != 0))
+    first = np.flatnonzero(first[: len(changes.gamma)])
+    last = np.append(first[1:], len(changes.gamma)) - 1 if len(first) else first
+    gain = worth[changes.document[first]] * (discount(changes.after[last]) - discount(changes.before[first]))
     real = np.flatnonzero(gain)
-    owner, gamma, gain = query[changes.document[real]], changes.gamma[real], gain[real]
+    owner, gamma, gain = query[changes.document[first[real]]], changes.gamma[first[real]], gain[real]
     order = np.lexsort((gamma, owner))
     owner, gamma, gain = owner[order], gamma[order], gain[order]
     if len(owner):  # what happens to one query at one γ is one change
@@ -182,14 +187,22 @@ def _joint(
         moves[:, 0] = np.minimum(changes.start[documents], k + 1)
         clipped = np.minimum(changes.after[own], k + 1) - np.minimum(changes.before[own], k + 1)
         moves[changes.document[own] - documents.start, np.arange(1, len(own) + 1)] = clipped
-        values = judgement.value(np.cumsum(moves, axis=1), worth[documents])
-        start[q] = values[0]
         # Of several changes at one γ only the state after the last is real.
         last = np.append(np.diff(gamma) != 0, True) if len(own) else np.empty(0, dtype=bool)
-        gamma, after = gamma[last], values[1:][last]
+        ranks = np.cumsum(moves, axis=1)[:, np.append(True, last)]
+        # Documents that never reach the first k would change no value, but the order of a sum.
+        reaching = (ranks <= k).any(axis=1)
+        if not reaching.any():
+            continue
+        values = judgement.value(ranks[reaching], worth[documents][reaching])
+        start[q] = values[0]
+        gamma, after = gamma[last], values[1:]
         before = np.concatenate((values[:1], after[:-1]))
         real = after != before
         parts.append((gamma[real], np.full(real.sum(), q), before[real], after[real]))
+    if not parts:
+        none = np.empty(0)
+        return Curves(*ends, start, none, none.astype(np.int64), none, none)
     gamma, owner, before, after = (np.concatenate(column) for column in zip(*parts, strict=True))
     return _by_gamma(ends, start, gamma, owner, before, after)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
 
 import ir_measures
@@ -251,3 +252,13 @@ def test_unknown_queries_are_errors():
             path.top(query, 0.0)
     with pytest.raises(InputError, match="no relevant document"):
         path.metric("RR@1", {"0": {"0": 1}}).query("1")
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_the_middle_of_three_lines_through_one_point_leaves_no_edge(order):
+    """It is second on either side: what its rank does between, change by change, is no ranking."""
+    norms = np.array([0.5, 1.0, 2.0])[list(order)]
+    path = exponent_path(np.outer(norms, [1.0, 1.0]), np.array([[2.0, 1.0]]), k=1)
+    [middle] = np.flatnonzero(norms == 1.0)
+    steps = path.metric("nDCG@1", {"0": {str(middle): 1}})
+    assert (steps.edges.tolist(), steps.values.tolist()) == ([-1.0, 1.0], [0.0])
