@@ -9,6 +9,8 @@ import pytest
 
 import radii
 from radii.data.vectors import load
+from radii.deploy.correction import correction
+from radii.deploy.export import export
 from radii.ranking.search import Search, Sizes
 from tests.planted import FAST, random_corpus
 
@@ -62,3 +64,19 @@ def test_a_path_does_not_see_the_cuts(both, search, bytes_of_a_block, monkeypatc
         assert np.array_equal(one.breakpoints(row), many.breakpoints(row))
         for gamma in (-1.0, -0.3, 0.0, 0.7):
             assert one.top(row, gamma).tolist() == many.top(row, gamma).tolist()
+
+
+@pytest.mark.parametrize("form", ["ip", "centred", "unit"])
+@pytest.mark.parametrize("name", ["norm exponent", "hub penalty", "all-but-the-top"])
+def test_an_export_does_not_see_the_cuts(both, form, name, tmp_path):
+    parameters = {"norm exponent": {"gamma": -0.4}, "hub penalty": {"weight": 0.6}, "all-but-the-top": {}}
+    for place, (docs, queries) in zip(("one", "many"), both, strict=True):
+        change = correction(name, parameters[name], docs, queries=queries)
+        export(docs, change, tmp_path / place, form=form)
+    files = [path.name for path in sorted((tmp_path / "one").iterdir())]
+    assert "vectors.npy" in files
+    for file in files:
+        one, many = ((tmp_path / place / file).read_bytes() for place in ("one", "many"))
+        if file == "manifest.json":  # names its source
+            one, many = ({**json.loads(text), "source": None} for text in (one, many))
+        assert one == many, file

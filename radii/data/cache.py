@@ -13,6 +13,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -56,10 +57,14 @@ def kept(what: str, name: str, version: str, suffix: str, write: Callable[[IO[by
     target = folder / f"{own}{_digest(version)}{suffix}"
     if target.is_file():
         return target
+    made = [place for place in (folder, folder.parent) if not place.exists()]
     try:
         with atomic_write(target) as file:
             write(file)
     except InputError as error:
+        for place in made:  # a refused input leaves no empty folder behind
+            with suppress(OSError):
+                place.rmdir()
         if error.where != str(target):
             raise
         raise InputError(

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from radii.errors import InputError, MissingExtraError
 
+_PATIENCE = 60.0  # seconds without a byte from a web server
 # Exceptions of drivers that are none of Python's own kinds.
 _RAISED = (
     ("aiohttp", "ClientError"),
@@ -74,8 +75,20 @@ def system_of(url: str, protocol: str, name: str) -> tuple[Any, str]:
             "engines are read by radii.deploy.sources.read_address",
         ) from error
     with asking(name):
-        system, path = url_to_fs(url)
+        system, path = url_to_fs(url, **_options(protocol))
         return system, path
+
+
+def _options(protocol: str) -> dict[str, Any]:
+    """How a web server is asked: one request for a file, which may take as long as bytes arrive."""
+    if protocol not in ("http", "https"):
+        return {}
+    from aiohttp import ClientTimeout
+    from fsspec.config import conf
+
+    own = conf.get(protocol, {}).get("client_kwargs", {})
+    patience = ClientTimeout(total=None, sock_connect=_PATIENCE, sock_read=_PATIENCE)
+    return {"block_size": 0, "client_kwargs": {"timeout": patience, **own}}
 
 
 def _faults() -> tuple[type[Exception], ...]:

@@ -124,6 +124,17 @@ def of_one_kind(names: Iterable[str], where: str) -> list[str]:
     return held
 
 
+def refuse_suffix(suffix: str, where: str) -> None:
+    """Raise InputError on one that no reader of vectors has."""
+    if suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"unknown suffix {suffix!r}",
+            where=where,
+            cause="vectors saved in another format",
+            fix=f"save them as one of {', '.join(SUFFIXES)} (radii never unpickles)",
+        )
+
+
 def natural(name: str) -> tuple[list[str | int], str]:
     """What to sort names by so that 10 follows 9.
 

@@ -12,6 +12,7 @@ import numpy as np
 from radii.data.embeddings import Embeddings, Vectors, check_vectors
 from radii.data.files import Stamp, readable
 from radii.data.formats import Read, read_npy, read_npz, read_safetensors
+from radii.data.listing import refuse_suffix
 from radii.data.parquet import IN_MEMORY, read_parquet
 from radii.data.shards import Shards, Stamps
 from radii.errors import InputError
@@ -53,14 +54,8 @@ def read(path: Path, with_ids: bool, among: int = 1) -> Part:
     path = readable(path)
     if not path.is_file():
         raise InputError("not a regular file", where=path, cause="a pipe", fix="write the vectors to a file")
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(
-            f"unknown suffix {path.suffix!r}",
-            where=path,
-            cause="vectors saved in another format",
-            fix=f"save them as one of {', '.join(READERS)} (radii never unpickles)",
-        )
+    refuse_suffix(path.suffix, str(path))
+    reader = READERS[path.suffix.lower()]
     stamp = Stamp.of(path)
     if reader is read_parquet:
         vectors, names = read_parquet(path, with_ids, IN_MEMORY // among)

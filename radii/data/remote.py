@@ -24,6 +24,7 @@ from radii.data.listing import (
     natural,
     nothing,
     of_one_kind,
+    refuse_suffix,
     refuse_too_many,
     sidecars,
     unmatched,
@@ -61,6 +62,7 @@ class Remote:
         info = self._info(self.path)
         if info is None:
             raise _missing(self.name)
+        refuse_suffix(self._suffix(self.path), self.name)
         return self._copy(self.path, info, self.name)
 
     def ids(self) -> Path | None:
@@ -74,6 +76,9 @@ class Remote:
                 name = sidecars(self.name.partition("?")[0])[sidecars(path).index(beside)]
                 return self._copy(beside + mark + query, info, name)
         return None
+
+    def _suffix(self, path: str) -> str:
+        return Path(urlsplit(path).path if "http" in _protocols(self.system) else path).suffix.lower()
 
     def _info(self, path: str) -> dict[str, Any] | None:
         """What the file system says of a file; None where it is not there, or none may know."""
@@ -117,9 +122,8 @@ class Remote:
         if not told:
             with asking(name):
                 told = {"ukey": self.system.ukey(path)}
-        suffix = Path(urlsplit(path).path if "http" in _protocols(self.system) else path).suffix.lower()
         url = self.system.unstrip_protocol(path)
-        return kept("fetched", url, f"{size} {sorted(told.items())}", suffix, write)
+        return kept("fetched", url, f"{size} {sorted(told.items())}", self._suffix(path), write)
 
 
 def remote_places(url: str) -> list[Place]:

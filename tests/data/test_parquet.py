@@ -137,7 +137,7 @@ def test_refused_with_the_row_and_nothing_is_left(tmp_path, refused, cache, faul
     rows = [None if row is None else [None if x is None else np.float16(x) for x in row] for row in rows]
     pq.write_table(pa.table({"v": rows}, schema=schema), tmp_path / "v.parquet", row_group_size=2)
     refused(lambda: load(tmp_path / "v.parquet"), tmp_path / "v.parquet", *fragments)
-    assert not list(cache.glob("*")) if cache.exists() else True
+    assert not cache.parent.exists()
 
 
 def test_a_cut_file_is_refused_and_nothing_is_left(tmp_path, refused, cache):
@@ -145,7 +145,7 @@ def test_a_cut_file_is_refused_and_nothing_is_left(tmp_path, refused, cache):
     whole = (tmp_path / "v.parquet").read_bytes()
     (tmp_path / "v.parquet").write_bytes(whole[:20_000] + bytes(20_000) + whole[40_000:])
     refused(lambda: load(tmp_path / "v.parquet"), "not a .parquet file")
-    assert not cache.exists() or not list(cache.iterdir())
+    assert not cache.parent.exists()
 
 
 def test_where_the_cache_lies(tmp_path, monkeypatch, refused):

@@ -249,7 +249,7 @@ def test_secrets_are_not_shown(monkeypatch, refused):
     assert shown_url(signed) == "https://me:***@host/a.npy?..."
     assert shown_url("s3://bucket/part-[0-9].npy") == "s3://bucket/part-[0-9].npy"
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(f"403, url={signed!r}")
 
     monkeypatch.setattr("fsspec.core.url_to_fs", fail)
@@ -315,6 +315,28 @@ def test_a_web_server(web, refused, cache):
     copies = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
     load(f"{address}/parts/")
     assert copies == {path: path.stat().st_mtime_ns for path in cache.iterdir()}, "fetched again"
+
+
+def test_a_file_of_many_chunks_from_a_server_that_knows_no_ranges(web):
+    folder, address = web
+    rows = np.random.default_rng(0).normal(size=(50_000, 30))  # 12 MB
+    np.save(folder / "a.npy", rows)
+    assert np.array_equal(load(f"{address}/a.npy").vectors, rows)
+
+
+def test_a_server_that_breaks_off(web, refused, cache, monkeypatch):
+    folder, address = web
+    np.save(folder / "a.npy", np.ones((50_000, 30)))
+    monkeypatch.setattr(Quiet, "copyfile", lambda self, source, out: out.write(source.read(5_000_000)))
+    error = refused(lambda: load(f"{address}/a.npy"), "cannot be read (ClientPayloadError", "run again")
+    assert error.where == f"{address}/a.npy"
+    assert not cache.exists()
+
+
+def test_a_suffix_that_is_unknown_is_refused_before_the_file_is_fetched(broken, refused):
+    fsspec.filesystem("broken").pipe("/data/a.bin", b"x")
+    refused(lambda: load("broken://data/a.bin"), "broken://data/a.bin: unknown suffix '.bin'")
+    assert not broken.opened
 
 
 def test_a_server_that_is_gone_is_one_line(refused):
