@@ -62,6 +62,7 @@ bench: $(VENV)/.bench  ## the performance claims, as ratios; fails when one does
 	$(BIN)/python benchmarks/monitor.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python benchmarks/shards.py
+	$(BIN)/python benchmarks/parquet.py
 
 calibrate: $(VENV)/.test  ## how often the evidence is right about planted truths; half an hour on two cores
 	$(BIN)/python benchmarks/calibration.py

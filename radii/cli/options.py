@@ -18,7 +18,10 @@ app = typer.Typer(
 
 Docs = Annotated[
     str,
-    typer.Argument(help="Document vectors: .npy, .npz, .safetensors, .parquet, or an engine's address."),
+    typer.Argument(
+        help="Document vectors: a .npy, .npz, .safetensors or .parquet file, a folder or quoted pattern of "
+        "them, a URL of any of these (s3://, https://, ...), or an engine's address."
+    ),
 ]
 Queries = Annotated[str, typer.Option("--queries", help="Query vectors, in any of the same places.")]
 DocIds = Annotated[Path | None, typer.Option("--ids", help="Document ids, one per line.")]

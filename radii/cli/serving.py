@@ -90,9 +90,7 @@ def recipe(
 def verify(
     location: Annotated[Path, typer.Argument(help="The engine's folder that `radii export` filled.")],
     against: Annotated[Path, typer.Option(help="The export's folder that it was filled from.")],
-    queries: Annotated[
-        Path | None, typer.Option(help="Queries to sample; random directions if none.")
-    ] = None,
+    queries: Annotated[str | None, typer.Option(help="Queries to sample; random directions if none.")] = None,
     k: Annotated[int, typer.Option(help="How many documents to compare.")] = 10,
     sample: Annotated[int, typer.Option(help="How many queries to ask.")] = 100,
     seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,

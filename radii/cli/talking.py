@@ -15,11 +15,15 @@ import radii
 
 
 def vectors_at(where: str, ids: Path | None) -> radii.Embeddings:
-    """Vectors of a file, or of the engine at an address; what is odd about those goes to standard error."""
+    """Vectors of a file, folder, pattern or URL, or of the engine at an address.
+
+    What is odd about an engine's vectors goes to standard error.
+    """
     from radii.deploy.address import is_address
 
     if not is_address(where):
-        return radii.load(where, ids=ids)
+        with progress_of("reading") as progress:
+            return radii.load(where, ids=ids, progress=progress)
     from radii.deploy.sources import read_address
     from radii.errors import printable
 

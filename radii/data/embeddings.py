@@ -14,6 +14,7 @@ import numpy.typing as npt
 from radii.data.files import Stamp
 from radii.data.ids import RowNumbers, rows_of
 from radii.data.processors import ahead, available_threads
+from radii.data.shards import Shards, Stamps
 from radii.errors import InputError, shown
 
 Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
@@ -36,11 +37,11 @@ class Embeddings:
     ids : sequence of str
         One id per row, all different.
     vectors : (n, dim) array of float16, float32 or float64
-        As stored: a memory map stays one, and is read block by block.
+        As stored: a memory map stays one, and is read block by block. Of several files, `Shards`.
     source : str
         Where they came from, for messages and the report.
-    stamp : Stamp, optional
-        Of the file that a memory map shows, which must stay as it is: looked at before every block is read.
+    stamp : Stamp or Stamps, optional
+        Of the files that memory maps show, which must stay as they are: looked at before every block is read.
 
     Raises
     ------
@@ -56,7 +57,7 @@ class Embeddings:
     ids: Sequence[str]
     vectors: Vectors
     source: str = "array"
-    stamp: Stamp | None = None
+    stamp: Stamp | Stamps | None = None
 
     def __post_init__(self) -> None:
         check_vectors(self.vectors, self.source)
@@ -112,7 +113,7 @@ class Embeddings:
         if bad.size:
             raise InputError(
                 f"{bad.size} rows hold NaN or infinity, first row {bad[0]} (id {self.ids[bad[0]]!r})",
-                where=self.source,
+                where=self._place(int(bad[0])),
                 cause="overflow in half precision, or a failed batch of the encoder",
                 fix="embed these rows again or drop them",
             )
@@ -120,11 +121,16 @@ class Embeddings:
         if zero.size:
             raise InputError(
                 f"{zero.size} rows are all zeros, first row {zero[0]} (id {self.ids[zero[0]]!r})",
-                where=self.source,
+                where=self._place(int(zero[0])),
                 cause="empty texts or rows that were never written",
                 fix="drop these rows: a zero vector has no direction to rank by",
             )
         return norms
+
+    def _place(self, row: int) -> str:
+        """Where a row lies, for messages: of several files the one, and the row in it."""
+        held: Any = self.vectors
+        return held.place(row) if isinstance(held, Shards) else self.source
 
     def part(self, rows: npt.NDArray[np.int64]) -> Embeddings:
         """Some rows, in this order, with their ids."""

@@ -1,4 +1,4 @@
-"""One reader per vector format: path → (vectors as stored, ids where the file has some)."""
+"""One reader per array format: path → (vectors as stored, ids where the file has some)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -17,15 +17,14 @@ from typing import IO, Any
 import numpy as np
 
 from radii.data.embeddings import Vectors
-from radii.data.ids import Gathered, compact
+from radii.data.ids import compact
 from radii.errors import InputError
 
 Read = tuple[Vectors, Sequence[str] | None]
 
+SUFFIXES = (".npy", ".npz", ".safetensors", ".parquet")
 VECTOR_NAMES = ("vectors", "embeddings", "vector", "embedding")
 ID_NAMES = ("id", "_id", "doc_id", "docid", "docno", "ids")
-
-_BATCH_ROWS = 8192  # a second copy of the vectors, but only of this many rows
 
 # What numpy and zipfile raise about the bytes of a file; a header is parsed as Python source.
 _NPY = (
@@ -37,7 +36,7 @@ _NPZ = (*_NPY, NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error
 
 def read_npy(path: Path, with_ids: bool) -> Read:
     """Map the array of an `.npy` file; it has no ids."""
-    with _readable_as(".npy", path, *_NPY), np.errstate(over="raise"):  # of rows × columns
+    with readable_as(".npy", path, *_NPY), np.errstate(over="raise"):  # of rows × columns
         # np.load would also take a zip or a pickle under this name for what it is.
         vectors = np.lib.format.open_memmap(path, mode="r")
     if vectors.dtype.names:
@@ -52,14 +51,14 @@ def read_npy(path: Path, with_ids: bool) -> Read:
 
 def read_npz(path: Path, with_ids: bool) -> Read:
     """Read the 2-D float array of an `.npz` file, and its array `ids`; other arrays stay where they are."""
-    with _readable_as(".npz", path, *_NPZ), zipfile.ZipFile(path) as archive:
+    with readable_as(".npz", path, *_NPZ), zipfile.ZipFile(path) as archive:
         arrays = {
             i.filename.removesuffix(".npy"): _header(archive.open(i), i.file_size) for i in archive.infolist()
         }
     known = {name: head for name, head in arrays.items() if head is not None}
     holds = {name: f"{dtype} {shape}" for name, (shape, dtype) in known.items()}
     floats = [name for name, (shape, dtype) in known.items() if dtype.kind == "f" and len(shape) == 2]
-    chosen = _only("2-D float array", floats, holds, path)
+    chosen = only("2-D float array", floats, holds, path)
     if not with_ids or "ids" not in known:
         return read_arrays(path, [chosen])[chosen], None
     vectors, ids = read_arrays(path, [chosen, "ids"]).values()
@@ -75,7 +74,7 @@ def read_npz(path: Path, with_ids: bool) -> Read:
 
 def read_arrays(path: Path, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
     """Read some arrays of an `.npz` file by name; InputError where one is missing or damaged."""
-    with _readable_as(".npz", path, *_NPZ), open(path, "rb") as file, np.lib.npyio.NpzFile(file) as archive:
+    with readable_as(".npz", path, *_NPZ), open(path, "rb") as file, np.lib.npyio.NpzFile(file) as archive:
         arrays = {name: archive[name] for name in names}
         if not all(isinstance(array, np.ndarray) for array in arrays.values()):
             raise ValueError("a member that is no array")
@@ -108,7 +107,7 @@ def read_safetensors(path: Path, with_ids: bool) -> Read:
 
     # The library checks header, offsets and length; mapping the tensor here spares a copy of it, and a
     # dependency for bfloat16.
-    with _readable_as(".safetensors", path, SafetensorError, OSError), safe_open(path, framework="numpy"):
+    with readable_as(".safetensors", path, SafetensorError, OSError), safe_open(path, framework="numpy"):
         pass
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
@@ -116,7 +115,7 @@ def read_safetensors(path: Path, with_ids: bool) -> Read:
     metadata = header.pop("__metadata__", None) or {}
     holds = {name: f"{t['dtype']} {tuple(t['shape'])}" for name, t in header.items()}
     floats = [name for name, t in header.items() if t["dtype"] in _TENSORS and len(t["shape"]) == 2]
-    tensor = header[_only("2-D float tensor", floats, holds, path)]
+    tensor = header[only("2-D float tensor", floats, holds, path)]
     dtype, shape = np.dtype(_TENSORS[tensor["dtype"]]), tuple(tensor["shape"])
     start = 8 + size + tensor["data_offsets"][0]
     vectors: Vectors = (
@@ -147,112 +146,7 @@ def _metadata_ids(text: str, path: Path) -> Sequence[str]:
     return compact([str(i) for i in ids])
 
 
-def read_parquet(path: Path, with_ids: bool) -> Read:
-    """Read a list column and an id column of a `.parquet` file, batch by batch."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    faults = (pa.ArrowException, OSError, UnicodeDecodeError)
-    with _readable_as(".parquet", path, *faults), pq.ParquetFile(path) as file:
-        types = [(field.name, field.type) for field in file.schema_arrow]
-        holds = {name: str(kind) for name, kind in types}
-        lists = [name for name, kind in types if _is_vector(kind)]
-        vector_column = _only("list<float> column", lists, holds, path)
-        id_column = _id_column(types, path) if with_ids else None
-        columns = [vector_column] if id_column is None else [vector_column, id_column]
-        vectors: Vectors | None = None
-        dim: int | None = None
-        ids = Gathered()
-        row = 0
-        for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
-            if not batch.num_rows:
-                continue
-            block = _block(batch.column(vector_column), vector_column, row, dim, path)
-            if vectors is None:
-                dim = block.shape[1]
-                vectors = np.empty((file.metadata.num_rows, dim), block.dtype)
-            if row + len(block) <= len(vectors):  # more rows than the footer says are refused below
-                vectors[row : row + len(block)] = block
-            if id_column is not None:
-                ids.add(_id_block(batch.column(id_column), id_column, row, path))
-            row += len(block)
-        if row != file.metadata.num_rows:
-            raise pa.ArrowInvalid(f"{row} rows, its footer says {file.metadata.num_rows}")
-    if vectors is None:
-        vectors = np.empty((0, 0), np.float32)
-    return vectors, None if id_column is None else ids.ids()
-
-
-def _is_vector(kind: Any) -> bool:
-    import pyarrow.types as of
-
-    lists = of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind)
-    return bool(lists and of.is_floating(kind.value_type))
-
-
-def _id_column(types: Sequence[tuple[str, Any]], path: Path) -> str | None:
-    """Pick the column of ids; None where the file has no string or integer column at all."""
-    named = [name for name, _ in types if name in ID_NAMES]
-    possible = [name for name, kind in types if _is_id(kind) and (name in named or not named)]
-    if not named and not possible:
-        return None
-    return _only("id column", possible, {n: str(k) for n, k in types}, path, ID_NAMES)
-
-
-def _is_id(kind: Any) -> bool:
-    import pyarrow.types as of
-
-    if of.is_dictionary(kind):
-        kind = kind.value_type
-    strings = of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
-    return bool(strings or of.is_integer(kind))
-
-
-def _block(array: Any, column: str, row: int, dim: int | None, path: Path) -> Vectors:
-    """Make a (rows, dim) array of a batch of the list column; `row` is its first row in the file."""
-    _refuse_null(array, column, row, 1, path)
-    lengths = array.value_lengths().to_numpy(zero_copy_only=False)
-    if dim is None:
-        dim = int(lengths[0])
-    ragged = np.flatnonzero(lengths != dim)
-    if ragged.size:
-        raise InputError(
-            f"row {row + ragged[0]} of column {column!r} has {lengths[ragged[0]]} values, not {dim}",
-            where=path,
-            cause="vectors of two models in one file",
-            fix="write vectors of one length",
-        )
-    values = array.flatten()
-    _refuse_null(values, column, row, dim, path)
-    vectors: Vectors = values.to_numpy(zero_copy_only=False).reshape(len(array), dim)
-    return vectors
-
-
-def _id_block(array: Any, column: str, row: int, path: Path) -> list[str]:
-    _refuse_null(array, column, row, 1, path)
-    return [str(i) for i in array.to_pylist()]
-
-
-def _refuse_null(array: Any, column: str, row: int, per_row: int, path: Path) -> None:
-    nulls = np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))
-    if nulls.size:
-        raise InputError(
-            f"row {row + nulls[0] // per_row} of column {column!r} is null or holds a null",
-            where=path,
-            cause="a document that was never embedded or has no id",
-            fix="drop the row or fill it in",
-        )
-
-
-READERS: dict[str, Callable[[Path, bool], Read]] = {
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".safetensors": read_safetensors,
-    ".parquet": read_parquet,
-}
-
-
-def _only(
+def only(
     what: str,
     possible: Sequence[str],
     holds: Mapping[str, str],
@@ -275,7 +169,7 @@ def _only(
 
 
 @contextmanager
-def _readable_as(suffix: str, path: Path, *faults: type[Exception]) -> Iterator[None]:
+def readable_as(suffix: str, path: Path, *faults: type[Exception]) -> Iterator[None]:
     """Turn what a library raises about the bytes of a file into an InputError."""
     try:
         with warnings.catch_warnings():

@@ -131,8 +131,8 @@ def test_rows_are_counted_over_batches(tmp_path, refused):
     refused(lambda: load(path), path, "row 9000 of column 'v'")
 
 
-def test_a_folder_is_refused(tmp_path, refused):
-    refused(lambda: load(tmp_path), tmp_path, "is a folder")
+def test_an_empty_folder_is_refused(tmp_path, refused):
+    refused(lambda: load(tmp_path), tmp_path, "holds no file of vectors")
 
 
 def test_unusable_ids_in_the_file_do_not_matter_when_others_are_given(tmp_path):

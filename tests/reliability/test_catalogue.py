@@ -386,7 +386,7 @@ CATALOGUE = {
     "parquet: a pickled type": (pickled_type, nothing_was_unpacked),
     # Files
     "file: missing": (gone("queries.npy"), ["queries.npy", "no such file", "check the path"]),
-    "file: a folder of shards": (folder("docs.npy"), ["docs.npy", "is a folder", "name a file"]),
+    "file: an empty folder": (folder("docs.npy"), ["docs.npy", "holds no file of vectors", "name a folder"]),
     "file: unknown suffix": (docs(b"x", ".pt"), ["docs.pt", "unknown suffix '.pt'", "never unpickles"]),
     "file: gzipped vectors": (docs(gzip.compress(npy(V)), ".gz"), ["docs.gz", "unknown suffix '.gz'"]),
     "file: a loop of links": (loop("qrels.tsv"), ["qrels.tsv", "cannot be read", "symbolic links"]),
