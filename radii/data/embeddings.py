@@ -231,9 +231,10 @@ def row_norms(vectors: Vectors) -> Floats:
     step, wide = max(1, _CACHED_BYTES // (8 * dim)), widening(vectors)
 
     def fill(share: slice) -> None:
-        for start in range(share.start, share.stop, step):
-            here = slice(start, min(start + step, share.stop))
-            norms[here] = _norms(wide(vectors[here]))
+        with np.errstate(invalid="ignore"):  # a signalling NaN is told from its norm
+            for start in range(share.start, share.stop, step):
+                here = slice(start, min(start + step, share.stop))
+                norms[here] = _norms(wide(vectors[here]))
 
     if n * dim <= _SHARED:
         fill(slice(0, n))
