@@ -41,6 +41,8 @@ class Arm:
     ----------
     bins : (n_docs,) uint8
         Segment of each document: documents of a segment have similar slopes.
+    level : bool
+        Whether there is one segment only.
     weight : (n_docs, 2) float32
         What γ does to a cosine at the first node, and from one node to the next: factors, or terms.
     relief : (n_nodes, n_segments) float32
@@ -53,6 +55,7 @@ class Arm:
 
     def __init__(self, family: Family, nodes: Floats, segments: int, error: float) -> None:
         self.bins = deal(family.slope, segments)
+        self.level = bool(self.bins[0] == self.bins[-1] and (self.bins == self.bins[0]).all())
         self.additive, self.affine, self.error = family.additive, family.affine, error
         if self.affine is not None:
             nodes = nodes[:1]  # the same at every node
@@ -196,11 +199,13 @@ class Share:
             np.matmul(self.unit, block.unit[columns].T, out=sims)
             tile = Tile(sims, block.rows[columns])
             for place, buffers in enumerate(self.buffers):
+                own = buffers.arm.similarities(tile, self.queries)
                 if place == 0:
-                    own = buffers.arm.similarities(tile, self.queries)
                     buffers.add(kernels.scan_pieces, own, pieces, self.skip)
+                elif buffers.arm.level:
+                    one = np.array([[0, shape[1], buffers.arm.bins[0]]], dtype=np.int64)
+                    buffers.add(kernels.scan_pieces, own, one, self.skip)
                 else:
-                    own = buffers.arm.similarities(tile, self.queries)
                     buffers.add(kernels.scan_bins, own, buffers.arm.bins[tile.rows], self.skip)
         if compact:
             for buffers in self.buffers:
