@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.score import Bools, Ints
+from radii.ranking.search import Search
 
 NEIGHBOURS = 10
 TEMPERATURE = 0.05
@@ -53,7 +54,9 @@ class Bank:
         return np.asarray(self.occurrence.sum(axis=0) / (len(self.occurrence) - 1))
 
 
-def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) -> Bank:
+def ask_bank(
+    docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints, search: Search | None = None
+) -> Bank:
     """Ask every fold's bank about every document.
 
     Parameters
@@ -63,6 +66,8 @@ def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) 
         0 to n_folds − 1, at least two.
     excluded : (n_queries,) int64
         The document that is the query itself, which neither speaks of the other, or −1.
+    search : Search, optional
+        Its `work` keeps finished parts of the documents; small problems keep nothing.
     """
     order = np.argsort(fold, kind="stable")
     cuts = np.searchsorted(fold[order], np.arange(int(fold.max()) + 2)).astype(np.int64)
@@ -74,7 +79,7 @@ def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) 
     if len(docs) * len(queries) <= _SMALL:
         nearest, mass, tops = _plainly(docs, unit, skip, cuts, k)
     else:
-        nearest, mass, tops = _streamed(docs, unit, skip, cuts, k)
+        nearest, mass, tops = _streamed(docs, unit, skip, cuts, k, search or Search())
     n_folds = len(cuts) - 1
     near, last, total = (np.empty((n_folds, len(docs))) for _ in range(3))
     for f in range(n_folds):
@@ -129,8 +134,38 @@ def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> 
     return nearest, _mass(cosines, cuts), tops
 
 
-def _streamed(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> tuple[Single, Floats, Ints]:
-    """As `_plainly`, tile by tile; each thread has its own documents and its own lists of every query."""
+def _streamed(
+    docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, search: Search
+) -> tuple[Single, Floats, Ints]:
+    """As `_plainly`, tile by tile and part by part."""
+    from radii.ranking.kept import common_digest, part_file, read_arrays, write_arrays
+    from radii.ranking.partition import cut, window
+
+    n, n_folds, work = len(docs), len(cuts) - 1, search.work
+    nearest, mass = np.empty((n, n_folds, NEIGHBOURS), dtype=np.float32), np.empty((n, n_folds))
+    best, rows = np.empty((len(unit), 0), dtype=np.float32), np.empty((len(unit), 0), dtype=np.int64)
+    common = b"" if work is None else common_digest("bank", (k, NEIGHBOURS, TEMPERATURE), [unit, cuts])
+    # Whole tiles in every part: a product of another shape may round in another way.
+    for some in cut(n, n if work is None else _ROWS * -(-search.shard // _ROWS)):
+        own = skip[some]
+        file = None if work is None else part_file(work, "bank", docs, some, [common, own])
+        found = None if file is None else read_arrays(file, 4)
+        if found is None:
+            found = list(_part(window(docs, some), unit, own, cuts, k))
+            if file is not None:
+                write_arrays(file, found)
+        nearest[some], mass[some] = found[:2]
+        best, rows = _first(np.hstack((best, found[2])), np.hstack((rows, found[3] + some.start)), k)
+    return nearest, mass, rows
+
+
+def _part(
+    docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int
+) -> tuple[Single, Floats, Single, Ints]:
+    """Nearest, mass, and per query the cosines and rows of the first k of some documents.
+
+    Each thread has its own documents and its own lists of every query.
+    """
     from radii.ranking import kernels  # imports numba
     from radii.ranking.threads import available_threads, threads
     from radii.ranking.threads import cuts as parts
@@ -139,7 +174,7 @@ def _streamed(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) ->
     nearest, mass = np.empty((n, n_folds, NEIGHBOURS), dtype=np.float32), np.empty((n, n_folds))
     best = np.full((count, len(unit), k), -np.inf, dtype=np.float32)
     rows = np.full((count, len(unit), k), -1, dtype=np.int64)
-    # Whole tiles for every thread: a product of another shape may round in another way.
+    # Whole tiles for every thread, too.
     shares = parts(n, _ROWS * -(-n // (_ROWS * count)))
 
     def work(share: int) -> None:
@@ -150,9 +185,14 @@ def _streamed(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) ->
             kernels.nearest_documents(cosines, at, best[share], rows[share])
             mass[here] = _mass(cosines, cuts)
 
+    docs.unchanged()
     with threads(count) as run:
         run(work, range(len(shares)))
-    flat_rows = rows.transpose(1, 0, 2).reshape(len(unit), -1)
-    flat = best.transpose(1, 0, 2).reshape(len(unit), -1)
-    order = np.lexsort((flat_rows, -flat), axis=1)[:, :k]
-    return nearest, mass, np.take_along_axis(flat_rows, order, axis=1)
+    by_query = best.transpose(1, 0, 2).reshape(len(unit), -1), rows.transpose(1, 0, 2).reshape(len(unit), -1)
+    return nearest, mass, *_first(*by_query, k)
+
+
+def _first(values: Single, rows: Ints, k: int) -> tuple[Single, Ints]:
+    """Per query (a row of each) the k largest values and their rows; equal values by row."""
+    order = np.lexsort((rows, -values), axis=1)[:, :k]
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(rows, order, axis=1)
