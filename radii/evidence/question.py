@@ -61,7 +61,7 @@ class Question:
     @cached_property
     def bank(self) -> Bank:
         """Of every fold."""
-        return ask_bank(self.docs, self.queries, self.bank_fold, self.excluded)
+        return ask_bank(self.docs, self.queries, self.bank_fold, self.excluded, self.search)
 
     @cached_property
     def judged(self) -> Bools:

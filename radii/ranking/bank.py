@@ -17,6 +17,7 @@ import numpy.typing as npt
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.directions import directions
 from radii.ranking.score import Bools, Ints
+from radii.ranking.search import Search
 
 NEIGHBOURS = 10
 TEMPERATURE = 0.05
@@ -56,7 +57,9 @@ class Bank:
         return np.asarray(self.occurrence.sum(axis=0) / (len(self.occurrence) - 1))
 
 
-def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) -> Bank:
+def ask_bank(
+    docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints, search: Search | None = None
+) -> Bank:
     """Ask every fold's bank about every document.
 
     Parameters
@@ -66,6 +69,8 @@ def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) 
         0 to n_folds − 1, at least two.
     excluded : (n_queries,) int64
         The document that is the query itself, which neither speaks of the other, or −1.
+    search : Search, optional
+        Its `work` keeps finished parts of the documents; small problems keep nothing.
     """
     order = np.argsort(fold, kind="stable")
     cuts = np.searchsorted(fold[order], np.arange(int(fold.max()) + 2)).astype(np.int64)
@@ -74,8 +79,10 @@ def ask_bank(docs: Embeddings, queries: Embeddings, fold: Ints, excluded: Ints) 
     known = np.flatnonzero(excluded[order] >= 0)
     skip[excluded[order][known]] = known  # column of the query that is this document
     k = min(NEIGHBOURS, len(docs))
-    ask = _plainly if len(docs) * len(queries) <= _SMALL else _streamed
-    (near, last, mass), tops = ask(docs, unit, skip, cuts, k)
+    if len(docs) * len(queries) <= _SMALL:
+        (near, last, mass), tops = _plainly(docs, unit, skip, cuts, k)
+    else:
+        (near, last, mass), tops = _streamed(docs, unit, skip, cuts, k, search or Search())
     occurrence, firsts = (_but_own(tops[:, column], cuts, len(docs)) for column in (slice(None), slice(0, 1)))
     return Bank(near, last, mass, occurrence, firsts > 0)
 
@@ -157,17 +164,48 @@ def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> 
     return _told(nearest, _mass(cosines, cuts)), tops
 
 
-def _streamed(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> tuple[Told, Ints]:
-    """As `_plainly`, tile by tile; each thread has its own documents and its own lists of every query."""
+def _streamed(
+    docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, search: Search
+) -> tuple[Told, Ints]:
+    """As `_plainly`, tile by tile and part by part."""
+    from radii.ranking.kept import common_digest, part_file, read_arrays, write_arrays
+    from radii.ranking.partition import cut, window
+
+    n, n_folds, work = len(docs), len(cuts) - 1, search.work
+    near, last, mass = np.empty((n_folds, n)), np.empty((n_folds, n), np.float32), np.empty((n_folds, n))
+    best, rows = np.empty((len(unit), 0), dtype=np.float32), np.empty((len(unit), 0), dtype=np.int64)
+    common = b"" if work is None else common_digest("bank", (k, NEIGHBOURS, TEMPERATURE), [unit, cuts])
+    # Whole tiles in every part: a product of another shape may round in another way.
+    for some in cut(n, n if work is None else _ROWS * -(-search.shard // _ROWS)):
+        own, here = skip[some], (near[:, some], last[:, some], mass[:, some])
+        file = None if work is None else part_file(work, "bank", docs, some, [common, own])
+        found = None if file is None else read_arrays(file, 5)
+        if found is None:
+            tops = _part(window(docs, some), unit, own, cuts, k, here)
+            if file is not None:
+                write_arrays(file, [*here, *tops])
+        else:
+            for side, kept in enumerate(found[:3]):
+                here[side][:] = kept
+            tops = found[3], found[4]
+        best, rows = _first(np.hstack((best, tops[0])), np.hstack((rows, tops[1] + some.start)), k)
+    return (near, last, mass), rows
+
+
+def _part(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, told: Told) -> tuple[Single, Ints]:
+    """Fill in what is told of some documents; per query the cosines and rows of their first k.
+
+    Each thread has its own documents and its own lists of every query.
+    """
     from radii.ranking import kernels  # imports numba
     from radii.ranking.threads import available_threads, threads
     from radii.ranking.threads import cuts as parts
 
     n, n_folds, count = len(docs), len(cuts) - 1, available_threads()
-    near, last, mass = (np.empty((n_folds, n), dtype=kind) for kind in (np.float64, np.float32, np.float64))
+    near, last, mass = told
     best = np.full((count, len(unit), k), -np.inf, dtype=np.float32)
     rows = np.full((count, len(unit), k), -1, dtype=np.int64)
-    # Whole tiles for every thread: a product of another shape may round in another way.
+    # Whole tiles for every thread, too.
     shares = parts(n, _ROWS * -(-n // (_ROWS * count)))
 
     def work(share: int) -> None:
@@ -180,9 +218,14 @@ def _streamed(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) ->
             kernels.nearest_documents(cosines, at, best[share], rows[share])
             near[:, here], last[:, here], mass[:, here] = _told(own, _mass(cosines, cuts))
 
+    docs.unchanged()
     with threads(count) as run:
         run(work, range(len(shares)))
-    flat_rows = rows.transpose(1, 0, 2).reshape(len(unit), -1)
-    flat = best.transpose(1, 0, 2).reshape(len(unit), -1)
-    order = np.lexsort((flat_rows, -flat), axis=1)[:, :k]
-    return (near, last, mass), np.take_along_axis(flat_rows, order, axis=1)
+    by_query = best.transpose(1, 0, 2).reshape(len(unit), -1), rows.transpose(1, 0, 2).reshape(len(unit), -1)
+    return _first(*by_query, k)
+
+
+def _first(values: Single, rows: Ints, k: int) -> tuple[Single, Ints]:
+    """Per query (a row of each) the k largest values and their rows; equal values by row."""
+    order = np.lexsort((rows, -values), axis=1)[:, :k]
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(rows, order, axis=1)

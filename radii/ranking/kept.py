@@ -1,4 +1,4 @@
-"""Candidates of finished parts in a folder, so that an interrupted run goes on from there.
+"""What was found in finished parts, kept in a folder, so that an interrupted run goes on from there.
 
 A part's file bears in its name a digest of all that its content depends on, and holds a checksum of itself.
 It is written whole or not at all. What is not there, does not match or is damaged is computed again; files of
@@ -26,7 +26,8 @@ from radii.ranking.family import Family
 from radii.ranking.partition import Asked, restricted, within
 from radii.ranking.score import Ints
 
-_FORMAT = "radii candidates 1"
+_FORMAT = 1
+_Known = bytes | npt.NDArray[Any]
 _DAMAGE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
@@ -48,61 +49,71 @@ class Folder:
         writable(asked.search.work / "part")
         # Backends here sum cosines in one order. How the work is cut changes no result, and is left out.
         backend = asked.search.backend if asked.search.backend not in ("auto", "ray") else "numba"
-        said = (_FORMAT, version("radii"), asked.k, asked.gamma_range, backend)
-        queries = [asked.queries.vectors, asked.queries.norms]
         lefts = [family.affine.left for family in families if family.affine is not None]
-        common = _digest([repr(said).encode(), *map(np.asarray, queries), *lefts])
+        queries = [asked.queries.vectors, asked.queries.norms, *lefts]
+        common = common_digest("candidates", (asked.k, asked.gamma_range, backend), queries)
         return cls(asked.search.work, docs, families, excluded, common)
 
     def read(self, rows: slice) -> list[Candidates] | None:
         """What an earlier run found in this part; none if it did not, or if the file is damaged."""
-        path = self._file(rows)
-        try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-                arrays = [stored[name] for name in self._names()]
-                checksum = stored["checksum"].tobytes()
-        except _DAMAGE:
-            return None
-        if checksum != _digest([path.name.encode(), *arrays]):
+        arrays = read_arrays(self._file(rows), 3 * len(self.families))
+        if arrays is None:
             return None
         return [Candidates(*arrays[at : at + 3]) for at in range(0, len(arrays), 3)]
 
     def write(self, rows: slice, found: Sequence[Candidates]) -> None:
         """Keep what was found in this part."""
-        path = self._file(rows)
-        arrays = [array for one in found for array in (one.offsets, one.rows, one.cosines)]
-        checksum = np.frombuffer(_digest([path.name.encode(), *arrays]), dtype=np.uint8)
-        with atomic_write(path) as file:
-            named: dict[str, Any] = dict(zip(self._names(), arrays, strict=True))
-            np.savez(file, checksum=checksum, **named)
-
-    def _names(self) -> list[str]:
-        return [
-            f"{what}_{place}"
-            for place in range(len(self.families))
-            for what in ("offsets", "rows", "cosines")
-        ]
+        write_arrays(
+            self._file(rows), [part for one in found for part in (one.offsets, one.rows, one.cosines)]
+        )
 
     def _file(self, rows: slice) -> Path:
         """Where this part is kept: its rows, and a digest of all that its content depends on."""
-        docs = self.docs
-        known: list[bytes | npt.NDArray[Any]] = [
-            self.common,
-            repr((rows.start, rows.stop, docs.dim, str(docs.vectors.dtype))).encode(),
-            # A file is known by its stamp; an array only by its bytes.
-            repr(docs.stamp).encode() if docs.stamp is not None else np.asarray(docs.vectors[rows]),
-            docs.norms[rows],
-            within(self.excluded, rows),
-        ]
+        known: list[_Known] = [self.common, within(self.excluded, rows)]
         for family in self.families:
             own = restricted(family, rows)
             known += [repr((own.additive, own.base is None, own.affine is None)).encode(), own.slope]
             known += [] if own.base is None else [own.base]
             known += [] if own.affine is None else [own.affine.right, own.affine.scale]
-        return self.path / f"part-{rows.start:012d}-{rows.stop:012d}-{_digest(known).hex()}.npz"
+        return part_file(self.path, "part", self.docs, rows, known)
 
 
-def _digest(parts: Iterable[bytes | npt.NDArray[Any]]) -> bytes:
+def common_digest(kind: str, said: object, arrays: Iterable[npt.NDArray[Any]]) -> bytes:
+    """Of what all parts of a run depend on, and of this version."""
+    return _digest([repr((kind, _FORMAT, version("radii"), said)).encode(), *map(np.asarray, arrays)])
+
+
+def part_file(folder: Path, kind: str, docs: Embeddings, rows: slice, known: Iterable[_Known]) -> Path:
+    """Where a part is kept: its rows, and a digest of these documents and of what else it depends on."""
+    own: list[_Known] = [
+        repr((rows.start, rows.stop, docs.dim, str(docs.vectors.dtype))).encode(),
+        # A file is known by its stamp; an array only by its bytes.
+        repr(docs.stamp).encode() if docs.stamp is not None else np.asarray(docs.vectors[rows]),
+        docs.norms[rows],
+    ]
+    return folder / f"{kind}-{rows.start:012d}-{rows.stop:012d}-{_digest([*own, *known]).hex()}.npz"
+
+
+def read_arrays(path: Path, count: int) -> list[npt.NDArray[Any]] | None:
+    """What `write_arrays` wrote there; none if it did not, or if the file is damaged."""
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays = [stored[f"array_{place}"] for place in range(count)]
+            checksum = stored["checksum"].tobytes()
+    except _DAMAGE:
+        return None
+    return arrays if checksum == _digest([path.name.encode(), *arrays]) else None
+
+
+def write_arrays(path: Path, arrays: Sequence[npt.NDArray[Any]]) -> None:
+    """Write a whole file or none, with a checksum over its name and content."""
+    checksum = np.frombuffer(_digest([path.name.encode(), *arrays]), dtype=np.uint8)
+    named: dict[str, Any] = {f"array_{place}": array for place, array in enumerate(arrays)}
+    with atomic_write(path) as file:
+        np.savez(file, checksum=checksum, **named)
+
+
+def _digest(parts: Iterable[_Known]) -> bytes:
     """Of bytes and of arrays, of which type and shape count too."""
     digest = xxhash.xxh3_128()
     for part in parts:

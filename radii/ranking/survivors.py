@@ -84,8 +84,7 @@ def pair_cosines(
 
     limit = (16 << 20) // (8 * docs.dim) if widen else len(rows)
     run(dots, cuts(len(rows), min(limit, -(-len(rows) // n_threads))))
-    products /= docs.norms[rows]
-    products /= queries.norms[owner]
+    products /= docs.norms[rows] * queries.norms[owner]  # as the exhaustive search has it
     return products
 
 

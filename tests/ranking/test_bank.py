@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from radii.data.embeddings import Embeddings
 from radii.ranking import bank
 from radii.ranking.bank import NEIGHBOURS, TEMPERATURE, ask_all, ask_bank
+from radii.ranking.search import Search
 from tests.planted import unit
 
 FOLD = np.arange(45) % 5
@@ -115,3 +116,25 @@ def test_the_hub_penalty_is_that_of_nnn_retrieval():
     _, ranked = ranker.search(queries[FOLD == 3], 10)
     ours = queries[FOLD == 3] @ docs.T - 0.5 * found.near[3]
     assert ranked.tolist() == np.argsort(-ours.round(6), axis=1, kind="stable")[:, :10].tolist()
+
+
+def test_parts_in_a_folder_give_the_same_bits_and_are_read_again(monkeypatch, tmp_path):
+    monkeypatch.setattr(bank, "_SMALL", 0)
+    monkeypatch.setattr(bank, "_ROWS", 16)
+    docs, queries = (Embeddings.of(part) for part in corpus(70))
+    whole = ask_bank(docs, queries, FOLD, SELF)
+    computed, real = [], bank._part
+
+    def counted(some, *rest):
+        computed.append(some.ids[0])
+        return real(some, *rest)
+
+    monkeypatch.setattr(bank, "_part", counted)
+    search = Search(work=tmp_path, shard=20)  # two tiles
+    for _ in range(2):
+        found = ask_bank(docs, queries, FOLD, SELF, search)
+        for name in ("near", "last", "mass", "occurrence", "first"):
+            assert getattr(found, name).tobytes() == getattr(whole, name).tobytes()
+    assert computed == [0, 32, 64]
+    ask_bank(docs, queries, (FOLD + 1) % 5, SELF, search)
+    assert computed == [0, 32, 64] * 2

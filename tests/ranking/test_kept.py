@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import radii
 from radii.data.embeddings import Embeddings
 from radii.data.vectors import load
-from radii.ranking import partition
+from radii.ranking import bank, partition
 from radii.ranking.path import exponent_path
 from radii.ranking.search import Search
 
@@ -132,7 +133,7 @@ def another_number(path: Path) -> None:
     """A whole, valid file whose content is wrong: only its own checksum knows."""
     with np.load(path) as stored:
         arrays = dict(stored)
-    arrays["cosines_0"][0] += 0.25
+    arrays["array_2"][0] += 0.25
     with open(path, "wb") as file:
         np.savez(file, **arrays)
 
@@ -157,6 +158,20 @@ def test_a_damaged_part_is_computed_again(vectors, tmp_path, computed, damage):
 def test_a_folder_that_cannot_be(vectors, tmp_path, refused):
     (tmp_path / "file").write_text("")
     refused(lambda: answers(*vectors, tmp_path / "file"), "file")
+
+
+def test_an_audit_goes_on_and_says_the_same(tmp_path, computed, monkeypatch):
+    monkeypatch.setattr(bank, "_SMALL", 0)
+    rng = np.random.default_rng(4)
+    docs, queries = ((rng.normal(size=(n, 8)) + 0.5).astype("f4") for n in (N, 40))
+    qrels = {str(q): {str(d): 1 for d in rng.integers(0, N, 5)} for q in range(40)}
+    whole = radii.audit(docs, queries, qrels, search=Search("numba"))
+    kept = [radii.audit(docs, queries, qrels, search=Search("numba", None, tmp_path, 400)) for _ in range(2)]
+    for report in kept:
+        assert report.model_copy(update={"provenance": whole.provenance}) == whole
+    banks, parts = len(list(tmp_path.glob("bank-*"))), len(list(tmp_path.glob("part-*")))
+    assert banks == 2  # of 512 rows, whole tiles, and the rest
+    assert computed.count(400) == computed.count(0) == parts // 2 == 5  # of five folds, once
 
 
 # Real processes ------------------------------------------------------------------------------------------
