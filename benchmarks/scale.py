@@ -211,7 +211,7 @@ def main() -> None:
         folder = asked.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         for command in commands:
-            run(Corpus.made(folder, 20_000, 500), command, folder)  # compiles
+            run(Corpus.made(folder, 200_000, 100), command, folder)  # compiles what large corpora use
         claims = []
         for command in commands:
             whole = measure(folder, asked.rows, asked.queries, command, asked.repeats)
