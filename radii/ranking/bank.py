@@ -1,6 +1,7 @@
 """What a bank of queries says about every document, read off one product of all documents with all queries.
 
-Computed on the CPU, by numba where it is large, whatever backend searches for candidates.
+Computed on CPUs, by numba where it is large, whatever backend searches for candidates; with `ray` on those
+of a cluster.
 
 Queries are dealt into folds. Those of a fold are judged with what the queries of all other folds say, so that
 no query speaks about itself.
@@ -8,8 +9,10 @@ no query speaks about itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +73,8 @@ def ask_bank(
     excluded : (n_queries,) int64
         The document that is the query itself, which neither speaks of the other, or −1.
     search : Search, optional
-        Its `work` keeps finished parts of the documents; small problems keep nothing.
+        Its `work` keeps finished parts of the documents, and `backend="ray"` deals parts to a cluster; small
+        problems do neither.
     """
     order = np.argsort(fold, kind="stable")
     cuts = np.searchsorted(fold[order], np.arange(int(fold.max()) + 2)).astype(np.int64)
@@ -88,6 +92,7 @@ def ask_bank(
 
 
 Told = tuple[Floats, Single, Floats]  # `near`, `last` and `mass` of a Bank
+Said = tuple[Floats, Single, Floats, Single, Ints]  # of a part; then cosines and rows of every query's first
 
 
 def _told(nearest: Single, mass: Floats) -> Told:
@@ -164,44 +169,77 @@ def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> 
     return _told(nearest, _mass(cosines, cuts)), tops
 
 
+@dataclass(eq=False)
+class _Gathered:
+    """What finished parts say, put in its place, in whatever order they come."""
+
+    told: tuple[npt.NDArray[Any], ...]
+    best: Single
+    rows: Ints
+    k: int
+
+    def put(self, some: slice, said: Sequence[npt.NDArray[Any]]) -> None:
+        """Of the documents `some`, what `ask_part` returns."""
+        for whole, part in zip(self.told, said[:3], strict=True):
+            whole[:, some] = part  # costs nothing where it was computed in its place
+        best, rows = np.hstack((self.best, said[3])), np.hstack((self.rows, said[4] + some.start))
+        self.best, self.rows = _first(best, rows, self.k)
+
+
 def _streamed(
     docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, search: Search
 ) -> tuple[Told, Ints]:
-    """As `_plainly`, tile by tile and part by part."""
+    """As `_plainly`, tile by tile and part by part: on this machine, or on a cluster."""
     from radii.ranking.kept import common_digest, part_file, read_arrays, write_arrays
     from radii.ranking.partition import cut, window
+    from radii.ranking.threads import available_threads
 
-    n, n_folds, work = len(docs), len(cuts) - 1, search.work
-    near, last, mass = np.empty((n_folds, n)), np.empty((n_folds, n), np.float32), np.empty((n_folds, n))
-    best, rows = np.empty((len(unit), 0), dtype=np.float32), np.empty((len(unit), 0), dtype=np.int64)
+    n, work, told = len(docs), search.work, untold(len(cuts) - 1, len(docs))
+    nobody = np.empty((len(unit), 0), dtype=np.float32), np.empty((len(unit), 0), dtype=np.int64)
+    gathered = _Gathered(told, *nobody, k)
     common = b"" if work is None else common_digest("bank", (k, NEIGHBOURS, TEMPERATURE), [unit, cuts])
+
+    def finished(some: slice, said: Said) -> None:
+        if work is not None:
+            write_arrays(part_file(work, "bank", docs, some, [common, skip[some]]), said)
+        gathered.put(some, said)
+
+    missing = []
     # Whole tiles in every part: a product of another shape may round in another way.
-    for some in cut(n, n if work is None else _ROWS * -(-search.shard // _ROWS)):
-        own, here = skip[some], (near[:, some], last[:, some], mass[:, some])
-        file = None if work is None else part_file(work, "bank", docs, some, [common, own])
-        found = None if file is None else read_arrays(file, 5)
-        if found is None:
-            tops = _part(window(docs, some), unit, own, cuts, k, here)
-            if file is not None:
-                write_arrays(file, [*here, *tops])
+    for some in cut(n, _ROWS * -(-search.shard // _ROWS) if search.parted else n):
+        kept = None
+        if work is not None:
+            kept = read_arrays(part_file(work, "bank", docs, some, [common, skip[some]]), 5)
+        if kept is None:
+            missing.append(some)
         else:
-            for side, kept in enumerate(found[:3]):
-                here[side][:] = kept
-            tops = found[3], found[4]
-        best, rows = _first(np.hstack((best, tops[0])), np.hstack((rows, tops[1] + some.start)), k)
-    return (near, last, mass), rows
+            gathered.put(some, kept)
+    if search.backend == "ray":
+        from radii.ranking.ray_bank import ask_on_cluster
+
+        ask_on_cluster(docs, unit, skip, cuts, k, missing, finished)
+    else:
+        for some in missing:
+            own, here = window(docs, some), (told[0][:, some], told[1][:, some], told[2][:, some])
+            finished(some, ask_part(own, unit, skip[some], cuts, k, here, available_threads()))
+    return told, gathered.rows
 
 
-def _part(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, told: Told) -> tuple[Single, Ints]:
-    """Fill in what is told of some documents; per query the cosines and rows of their first k.
+def untold(n_folds: int, n: int) -> Told:
+    """Room for what is told of n documents."""
+    return np.empty((n_folds, n)), np.empty((n_folds, n), dtype=np.float32), np.empty((n_folds, n))
 
-    Each thread has its own documents and its own lists of every query.
+
+def ask_part(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, told: Told, count: int) -> Said:
+    """Fill in what is told of some documents; with it, per query, the cosines and rows of their first k.
+
+    Each of `count` threads has its own documents and its own lists of every query.
     """
     from radii.ranking import kernels  # imports numba
-    from radii.ranking.threads import available_threads, threads
     from radii.ranking.threads import cuts as parts
+    from radii.ranking.threads import threads
 
-    n, n_folds, count = len(docs), len(cuts) - 1, available_threads()
+    n, n_folds = len(docs), len(cuts) - 1
     near, last, mass = told
     best = np.full((count, len(unit), k), -np.inf, dtype=np.float32)
     rows = np.full((count, len(unit), k), -1, dtype=np.int64)
@@ -222,7 +260,7 @@ def _part(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, told: 
     with threads(count) as run:
         run(work, range(len(shares)))
     by_query = best.transpose(1, 0, 2).reshape(len(unit), -1), rows.transpose(1, 0, 2).reshape(len(unit), -1)
-    return _first(*by_query, k)
+    return (*told, *_first(*by_query, k))
 
 
 def _first(values: Single, rows: Ints, k: int) -> tuple[Single, Ints]:

@@ -82,7 +82,7 @@ def find_on_cluster(
         own = [restricted(family, rows) for family in families]
         kept = folder.read(rows) if folder is not None else None
         if kept is None:
-            where, norms = _where(ray, docs, rows), docs.norms[rows]
+            where, norms = source_of(ray, docs, rows), docs.norms[rows]
             told, found = find.remote(
                 version("radii"), where, norms, rows.start, own, within(excluded, rows), shared
             )
@@ -96,8 +96,8 @@ def find_on_cluster(
             local = [_unplaced(part.candidates, rows.start) for part in ray.get(found)]
             folder.write(rows, local)
 
-    with _plainly_told():
-        _flow(ray, start, finished, shards, progress)
+    with plainly_told():
+        flow(ray, start, finished, shards, progress)
         last = [found for level in tree for found in level]
         while len(last) > 1:
             last = [join.remote(shared, *last[some]) for some in cut(len(last), TOGETHER)]
@@ -112,14 +112,14 @@ def read_norms(docs: Embeddings, shard: int) -> Floats:
     measure = ray.remote(max_retries=RETRIES)(norms_of_rows)
 
     def start(rows: slice) -> Any:
-        found = measure.remote(version("radii"), _where(ray, docs, rows))
+        found = measure.remote(version("radii"), source_of(ray, docs, rows))
         return found, found
 
     def finished(rows: slice, found: Any) -> None:
         norms[rows] = ray.get(found)
 
-    with _plainly_told():
-        _flow(ray, start, finished, cut(len(docs), shard), None)
+    with plainly_told():
+        flow(ray, start, finished, cut(len(docs), shard), None)
     docs.unchanged()
     return norms
 
@@ -153,11 +153,8 @@ def find_rows(
     asked: Asked,
 ) -> tuple[int, list[Part]]:
     """How many candidates the rows that begin at `first` have, and which."""
-    _same_version(driver)
-    docs = object.__new__(Embeddings)
-    vectors = where.opened() if isinstance(where, Stored) else where
-    own = {"ids": range(first, first + len(norms)), "vectors": vectors, "norms": norms.copy()}
-    docs.__dict__.update(own, source="a part", stamp=None)
+    same_version(driver)
+    docs = rows_of(where, norms, first)
     found = placed(find_part(docs, families, excluded.copy(), asked), families, first)
     return sum(len(part.candidates.rows) for part in found), found
 
@@ -169,11 +166,21 @@ def join_parts(asked: Asked, *parts: list[Part]) -> list[Part]:
 
 def norms_of_rows(driver: str, where: Stored | Vectors) -> Floats:
     """Norms of some rows."""
-    _same_version(driver)
+    same_version(driver)
     return row_norms(where.opened() if isinstance(where, Stored) else where)
 
 
-def _same_version(driver: str) -> None:
+def rows_of(where: Stored | Vectors, norms: Floats, first: int) -> Embeddings:
+    """What `source_of` names, with the norms that are known; they begin at row `first` of the corpus."""
+    docs = object.__new__(Embeddings)
+    vectors = where.opened() if isinstance(where, Stored) else where
+    own = {"ids": range(first, first + len(norms)), "vectors": vectors, "norms": norms.copy()}
+    docs.__dict__.update(own, source="a part", stamp=None)
+    return docs
+
+
+def same_version(driver: str) -> None:
+    """InputError where the driver runs another version of radii."""
     if version("radii") != driver:
         raise InputError(
             f"radii {version('radii')} on a node, {driver} on the driver",
@@ -186,7 +193,7 @@ def _same_version(driver: str) -> None:
 # What the driver does --------------------------------------------------------------------------------------
 
 
-def _flow(
+def flow(
     ray: Any,
     start: Callable[[slice], Any],
     finished: Callable[[slice, Any], None],
@@ -243,7 +250,7 @@ def _portable(asked: Asked) -> Asked:
     )
 
 
-def _where(ray: Any, docs: Embeddings, rows: slice) -> Any:
+def source_of(ray: Any, docs: Embeddings, rows: slice) -> Any:
     """The rows of a part: where they lie in their file, or themselves, in the object store."""
     some = docs.vectors[rows]
     if docs.stamp is not None and isinstance(some, np.memmap) and some.flags.c_contiguous:
@@ -271,7 +278,7 @@ def _unplaced(found: Candidates, first: int) -> Candidates:
 
 
 @contextmanager
-def _plainly_told() -> Iterator[None]:
+def plainly_told() -> Iterator[None]:
     """Turn what a task raised into the error itself."""
     from ray.exceptions import OutOfMemoryError, RayTaskError, WorkerCrashedError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from radii.data.embeddings import Embeddings
 from radii.data.vectors import load
 from radii.errors import MissingExtraError
-from radii.ranking import ray_cluster
+from radii.ranking import bank, ray_bank, ray_cluster
 from radii.ranking.candidates import search_all
 from radii.ranking.family import Family
 from radii.ranking.partition import Asked
@@ -167,9 +167,59 @@ def test_a_path_from_a_file_is_that_of_one_machine(cluster, vectors, docs_file):
     )
 
 
+@pytest.mark.parametrize("from_file", [False, True])
+@pytest.mark.parametrize("shard", [1, 600, 5000])  # whole tiles: 512 rows, 1024, all
+def test_a_bank_of_queries_is_that_of_one_machine(cluster, tmp_path, monkeypatch, shard, from_file):
+    monkeypatch.setattr(bank, "_SMALL", 0)
+    docs, queries, fold, excluded = asked_of_a_bank()
+    whole = bank.ask_bank(Embeddings.of(docs), queries, fold, excluded)
+    np.save(tmp_path / "docs.npy", docs)
+    read = load(tmp_path / "docs.npy") if from_file else Embeddings.of(docs)
+    monkeypatch.setattr(bank, "ask_part", None)  # nothing is computed here
+    same_bank(bank.ask_bank(read, queries, fold, excluded, Search("ray", shard=shard)), whole)
+
+
+def test_parts_of_a_bank_serve_a_cluster_and_one_machine(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(bank, "_SMALL", 0)
+    docs, *asked = asked_of_a_bank()
+    whole = bank.ask_bank(Embeddings.of(docs), *asked)
+    work = tmp_path / "own"
+    work.mkdir()
+    bank.ask_bank(Embeddings.of(docs), *asked, Search("numba", work=work, shard=512))
+    parts = sorted(work.iterdir())
+    stamps = [part.stat().st_mtime_ns for part in parts]
+    assert len(parts) == 5
+    parts[1].unlink()
+    parts[4].unlink()
+    monkeypatch.setattr(bank, "ask_part", None)
+    same_bank(bank.ask_bank(Embeddings.of(docs), *asked, Search("ray", work=work, shard=512)), whole)
+    assert sorted(work.iterdir()) == parts
+    changed = [part.stat().st_mtime_ns != stamp for part, stamp in zip(parts, stamps, strict=True)]
+    assert changed == [False, True, False, False, True]
+    monkeypatch.setattr(ray_bank, "ask_rows", None)
+    for backend in ("numba", "ray"):  # all of it is read
+        same_bank(bank.ask_bank(Embeddings.of(docs), *asked, Search(backend, work=work, shard=512)), whole)
+
+
+def asked_of_a_bank():
+    """Documents of more than four tiles, many of them equal across parts; queries that are documents."""
+    rng = np.random.default_rng(8)
+    docs = rng.normal(size=(2100, 12)).astype("f4")
+    docs[700:1400] = docs[:700]  # ties go by row
+    docs[1500:2100:3] = docs[3]
+    queries, fold = docs[:60] + rng.normal(0, 0.1, size=(60, 12)).astype("f4"), rng.permutation(60) % 5
+    excluded = np.where(np.arange(60) % 2, rng.permutation(2100)[:60], -1)
+    return docs, Embeddings.of(queries), fold, excluded
+
+
+def same_bank(found, whole):
+    for field in fields(whole):
+        np.testing.assert_array_equal(getattr(found, field.name), getattr(whole, field.name), strict=True)
+
+
 def test_another_file_on_a_node_is_refused(cluster, vectors, docs_file, refused, monkeypatch):
-    real = ray_cluster._where
-    monkeypatch.setattr(ray_cluster, "_where", lambda *asked: replace(real(*asked), seen=(1, 1)))
+    real = ray_cluster.source_of
+    monkeypatch.setattr(ray_cluster, "source_of", lambda *asked: replace(real(*asked), seen=(1, 1)))
     docs = load(docs_file)
     refused(lambda: Search("ray").measure(docs), docs_file, "all nodes share")
 
@@ -191,5 +241,5 @@ def test_rows_of_any_file_are_found_where_they_lie(tmp_path, vectors):
     np.save(tmp_path / "docs.npy", vectors[0])
     docs = load(tmp_path / "docs.npy")
     part = Embeddings(docs.ids[100:], docs.vectors[100:], docs.source, docs.stamp)
-    stored = ray_cluster._where(None, part, slice(7, 9))
+    stored = ray_cluster.source_of(None, part, slice(7, 9))
     assert stored.opened().tolist() == vectors[0][107:109].tolist()
