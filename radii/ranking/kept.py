@@ -7,8 +7,6 @@ other inputs are left alone. Two runs may share a folder: they write the same by
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,6 +19,8 @@ import xxhash
 
 from radii.data.embeddings import Embeddings
 from radii.data.files import atomic_write, writable
+from radii.data.formats import read_arrays as stored
+from radii.errors import InputError
 from radii.ranking.candidates import Candidates
 from radii.ranking.family import Family
 from radii.ranking.partition import Asked, restricted, within
@@ -28,7 +28,6 @@ from radii.ranking.score import Ints
 
 _FORMAT = 1
 _Known = bytes | npt.NDArray[Any]
-_DAMAGE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +96,10 @@ def part_file(folder: Path, kind: str, docs: Embeddings, rows: slice, known: Ite
 def read_arrays(path: Path, count: int) -> list[npt.NDArray[Any]] | None:
     """What `write_arrays` wrote there; none if it did not, or if the file is damaged."""
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = [stored[f"array_{place}"] for place in range(count)]
-            checksum = stored["checksum"].tobytes()
-    except _DAMAGE:
+        *arrays, checksum = stored(path, [*(f"array_{place}" for place in range(count)), "checksum"]).values()
+    except InputError:
         return None
-    return arrays if checksum == _digest([path.name.encode(), *arrays]) else None
+    return arrays if checksum.tobytes() == _digest([path.name.encode(), *arrays]) else None
 
 
 def write_arrays(path: Path, arrays: Sequence[npt.NDArray[Any]]) -> None:

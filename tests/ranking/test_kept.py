@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +145,21 @@ def pickled(path: Path) -> None:
         np.savez(file, checksum=np.array([{}], dtype=object))
 
 
-@pytest.mark.parametrize("damage", [cut_short, emptied, one_bit, of_another_part, another_number, pickled])
+def promising(path: Path) -> None:
+    """A header of petabytes, which numpy would try to have room for."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<i8", "fortran_order": False, "shape": (2**47,)})
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in (members | {"array_0.npy": head.getvalue()}).items():
+            archive.writestr(name, data)
+
+
+DAMAGE = [cut_short, emptied, one_bit, of_another_part, another_number, pickled, promising]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_part_is_computed_again(vectors, tmp_path, computed, damage):
     first = answers(*vectors, tmp_path)
     computed.clear()
