@@ -61,7 +61,8 @@ def read_npz(path: Path, with_ids: bool) -> Read:
     chosen = only("2-D float array", floats, holds, path)
     if not with_ids or "ids" not in known:
         return read_arrays(path, [chosen])[chosen], None
-    vectors, ids = read_arrays(path, [chosen, "ids"]).values()
+    found = read_arrays(path, [chosen, "ids"])  # which may be one and the same
+    vectors, ids = found[chosen], found["ids"]
     if ids.ndim != 1 or ids.dtype.kind not in "Uiu":
         raise InputError(
             f"array 'ids' is {holds['ids']}",

@@ -37,9 +37,9 @@ def read_parquet(path: Path, with_ids: bool, in_memory: int = IN_MEMORY) -> Read
         lists = [name for name, kind in types if _is_vector(kind)]
         column = only("list<float> column", lists, {name: str(kind) for name, kind in types}, path)
         id_column = _id_column(types, path) if with_ids else None
-        size = table.leaves(column) * dict(types)[column].value_type.bit_width // 8
-        rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES * table.rows // max(1, size)))
-        vectors = (_unpacked if size > in_memory else _whole)(table, column, rows)
+        row_bytes = table.width(column) * dict(types)[column].value_type.bit_width // 8
+        rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, row_bytes)))
+        vectors = (_unpacked if row_bytes * table.rows > in_memory else _whole)(table, column, rows)
         return vectors, None if id_column is None else _ids(table, id_column)
 
 
@@ -80,14 +80,16 @@ class _Table:
                 yield batch.column(column)
                 seen += batch.num_rows
 
-    def leaves(self, column: str) -> int:
-        """How many numbers a list column holds, by the footer."""
-        names = [self.file.schema.column(place).path for place in range(len(self.file.schema))]
-        own = next((at for at, name in enumerate(names) if name.startswith(f"{column}.")), None)
-        if own is None:
-            return 0
-        groups = (self.file.metadata.row_group(at) for at in range(self.file.metadata.num_row_groups))
-        return sum(max(0, group.column(own).num_values) for group in groups)
+    def width(self, column: str) -> int:
+        """How many numbers the first row of a list column holds; 0 where there is no first row.
+
+        By reading it: the footer's own count is looked at by code of Arrow that ends the process on a
+        damaged footer.
+        """
+        with _readable(self.path):
+            batch = next(self.file.iter_batches(1, columns=[column]), None)
+            lengths = [] if batch is None else batch.column(column).value_lengths().to_pylist()
+        return (lengths[0] or 0) if lengths else 0
 
     def place(self, row: int) -> str:
         """File and row group of a row, for messages."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -32,6 +34,39 @@ def test_an_npz_header_that_promises_terabytes(tmp_path, refused):
     with zipfile.ZipFile(tmp_path / "v.npz", "w") as archive:
         archive.writestr("vectors.npy", header("<f4", (10**12, 4)) + bytes(96))
     refused(lambda: load(tmp_path / "v.npz"), "v.npz", "in front of 96 bytes")
+
+
+def test_an_npz_whose_only_floats_are_called_ids(tmp_path, refused):
+    np.savez(tmp_path / "v.npz", ids=np.eye(3))
+    refused(lambda: load(tmp_path / "v.npz"), "v.npz", "array 'ids' is float64 (3, 3)")
+
+
+FLIP = """
+import sys
+from radii.data.vectors import load
+from radii.errors import InputError
+
+path, data, start = sys.argv[1], bytearray(open(sys.argv[1], "rb").read()), int(sys.argv[2])
+for at in range(start, len(data)):
+    spoilt = bytearray(data)
+    spoilt[at] ^= 0x70  # high bits: among them the lengths of lists
+    open(path, "wb").write(spoilt)
+    try:
+        load(path)
+    except InputError as error:
+        print(error)
+"""
+
+
+def test_no_byte_of_a_parquet_footer_ends_the_process(tmp_path):
+    """Arrow's own code did where the footer's count of a column was asked for."""
+    path = tmp_path / "v.parquet"
+    pq.write_table(pa.table({"id": ["a", "b"], "v": [[1.0, 2.0], [3.0, 4.0]]}), path)
+    length = int.from_bytes(path.read_bytes()[-8:-4], "little")
+    command = [sys.executable, "-c", FLIP, str(path), str(path.stat().st_size - 8 - length)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "histogram size mismatch" in done.stdout
 
 
 def test_counts_that_promise_terabytes(tmp_path, refused):
