@@ -174,8 +174,9 @@ def readable_as(suffix: str, path: Path, *faults: type[Exception]) -> Iterator[N
     """Turn what a library raises about the bytes of a file into an InputError."""
     try:
         with warnings.catch_warnings():
-            # numpy warns of headers that Python 2 wrote, and reads them.
+            # numpy warns of headers that Python 2 wrote, and of an older name for strings, and reads them.
             warnings.filterwarnings("ignore", message="Reading `.npy`", category=UserWarning)
+            warnings.filterwarnings("ignore", message="Data type alias 'a'", category=DeprecationWarning)
             yield
     except MemoryError as error:
         raise InputError(

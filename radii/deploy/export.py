@@ -96,6 +96,16 @@ def exported(folder: StrPath) -> tuple[Embeddings, Manifest]:
     ids = [line for _, line in numbered_lines(Path(folder) / IDS)]
     docs = Embeddings(ids, read_npy(readable(path), with_ids=False)[0], str(path))
     vectors, checksum = docs.vectors, Checksum(manifest.checksum)
+    # The checksum is of bytes: what they mean, in a header, could differ.
+    found = str(vectors.dtype), vectors.shape
+    if found != (manifest.dtype, (manifest.n_docs, manifest.served_dim)):
+        raise InputError(
+            f"{found[0]} {found[1]}, the manifest says {manifest.dtype} "
+            f"{(manifest.n_docs, manifest.served_dim)}",
+            where=path,
+            cause="files of two exports in one folder, or a damaged header",
+            fix="export again",
+        )
     for at in range(0, len(vectors), 1024):
         checksum.add(vectors[at : at + 1024])
     if checksum.digest != manifest.checksum:

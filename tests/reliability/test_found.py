@@ -69,6 +69,19 @@ def test_no_byte_of_a_parquet_footer_ends_the_process(tmp_path):
     assert "histogram size mismatch" in done.stdout
 
 
+def test_an_export_whose_header_names_another_order_of_bytes(exported, refused):
+    path = exported / "vectors.npy"
+    data = path.read_bytes()
+    assert data.count(b"<f4") == 1
+    path.write_bytes(data.replace(b"<f4", b">f4"))
+    refused(lambda: restore(exported), "vectors.npy", ">f4", "float32")
+
+
+def test_strings_by_the_name_that_numpy_gave_up(tmp_path, refused):
+    (tmp_path / "v.npy").write_bytes(header("|a4", (2, 2)) + bytes(16))
+    refused(lambda: load(tmp_path / "v.npy"), "v.npy", "dtype |S4")
+
+
 def test_counts_that_promise_terabytes(tmp_path, refused):
     (tmp_path / "cifar10h-counts.npy").write_bytes(header("<i8", (10**12, 10)))
     refused(lambda: read_cifar10h(tmp_path), "cifar10h-counts.npy", "not a .npy file")
