@@ -19,8 +19,9 @@ from claims import Claim, judge, side_by_side
 from radii.data.embeddings import Embeddings, row_norms
 from radii.ranking.candidates import find_candidates, search_all
 from radii.ranking.family import Family
-from radii.ranking.partition import Asked, cut, find_part, merge, placed, restricted, window
+from radii.ranking.partition import Asked, find_part, merge, placed, restricted, window
 from radii.ranking.search import Search, Sizes
+from radii.ranking.threads import cuts
 
 N, M, DIM, K, GAMMAS = 50_000 if "--quick" in sys.argv else 200_000, 200, 384, 10, (-1.0, 1.0)
 ONE = Sizes(threads=1)
@@ -47,7 +48,7 @@ def rates(spread: float) -> None:
     families, asked = [Family.power(docs.norms)], Asked(queries, K, GAMMAS, Search("numba", ONE))
     for shard in (N, N // 4, N // 16):
         parts, spent, kept = [], 0.0, 0
-        for rows in cut(N, shard):
+        for rows in cuts(N, shard):
             own = [restricted(families[0], rows)]
             one = window(docs, rows)
             seconds, found = timed(lambda one=one, own=own: find_part(one, own, NOTHING, asked))

@@ -8,6 +8,7 @@ a list and a dictionary are kept: they are faster to ask.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import index
@@ -58,12 +59,13 @@ class Ids(Sequence[str]):
         return f"<{len(self)} ids: {', '.join([*map(repr, self[:3]), *['...'] * (len(self) > 3)])}>"
 
     @property
+    @abstractmethod
     def rows(self) -> Mapping[str, int]:
         """Row of every id."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _one(self, row: int) -> str:
-        raise NotImplementedError
+        """The id of a row that is there."""
 
     def _some(self, rows: range) -> list[str]:
         return [self._one(row) for row in rows]

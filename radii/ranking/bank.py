@@ -191,8 +191,9 @@ def _streamed(
 ) -> tuple[Told, Ints]:
     """As `_plainly`, tile by tile and part by part: on this machine, or on a cluster."""
     from radii.ranking.kept import common_digest, part_file, read_arrays, write_arrays
-    from radii.ranking.partition import cut, window
+    from radii.ranking.partition import window
     from radii.ranking.threads import available_threads
+    from radii.ranking.threads import cuts as parts
 
     n, work, told = len(docs), search.work, untold(len(cuts) - 1, len(docs))
     nobody = np.empty((len(unit), 0), dtype=np.float32), np.empty((len(unit), 0), dtype=np.int64)
@@ -206,7 +207,7 @@ def _streamed(
 
     missing = []
     # Whole tiles in every part: a product of another shape may round in another way.
-    for some in cut(n, _ROWS * -(-search.shard // _ROWS) if search.parted else n):
+    for some in parts(n, _ROWS * -(-search.shard // _ROWS) if search.parted else n):
         kept = None
         if work is not None:
             kept = read_arrays(part_file(work, "bank", docs, some, [common, skip[some]]), 5)

@@ -23,6 +23,7 @@ from radii.ranking.exhaustive import beyond_positives
 from radii.ranking.family import Affine, Family
 from radii.ranking.score import Ints, Lines
 from radii.ranking.search import Search, Sizes
+from radii.ranking.threads import cuts
 
 TOGETHER = 8  # parts that are merged at once
 
@@ -45,15 +46,6 @@ class Asked:
     search: Search
 
 
-def cut(n: int, shard: int) -> list[slice]:
-    """Slices of `shard` rows that cover n of them; the last may be shorter.
-
-    >>> cut(5, 2)
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
-    return [slice(at, min(at + shard, n)) for at in range(0, n, shard)]
-
-
 def find_in_parts(
     docs: Embeddings,
     queries: Embeddings,
@@ -65,7 +57,7 @@ def find_in_parts(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Candidates]:
     """`find_candidates`, part by part: on this machine, or on a cluster."""
-    shards = cut(len(docs), search.shard)
+    shards = cuts(len(docs), search.shard)
     asked = Asked(queries, k, gamma_range, search)
     if search.backend == "ray":
         from radii.ranking.ray_cluster import find_on_cluster

@@ -24,9 +24,10 @@ from radii.errors import InputError, MissingExtraError, RadiiError
 from radii.ranking.candidates import Candidates
 from radii.ranking.family import Family
 from radii.ranking.kept import Folder
-from radii.ranking.partition import TOGETHER, Asked, Part, cut, find_part, merge, placed, restricted, within
+from radii.ranking.partition import TOGETHER, Asked, Part, find_part, merge, placed, restricted, within
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
+from radii.ranking.threads import cuts
 
 RETRIES = 4
 
@@ -100,7 +101,7 @@ def find_on_cluster(
         flow(ray, start, finished, shards, progress)
         last = [found for level in tree for found in level]
         while len(last) > 1:
-            last = [join.remote(shared, *last[some]) for some in cut(len(last), TOGETHER)]
+            last = [join.remote(shared, *last[some]) for some in cuts(len(last), TOGETHER)]
         parts: list[Part] = ray.get(last[0])
     return parts
 
@@ -119,7 +120,7 @@ def read_norms(docs: Embeddings, shard: int) -> Floats:
         norms[rows] = ray.get(found)
 
     with plainly_told():
-        flow(ray, start, finished, cut(len(docs), shard), None)
+        flow(ray, start, finished, cuts(len(docs), shard), None)
     docs.unchanged()
     return norms
 

@@ -234,6 +234,16 @@ class Block:
         return self.cut[width]
 
 
+def pieces_of(n: int, first: int, block: int) -> list[slice]:
+    """What is read at a time: `first` documents, then as many as were seen so far, up to `block`."""
+    pieces, start = [], 0
+    while start < n:
+        stop = min(n, start + (first if start == 0 else min(block, start)))
+        pieces.append(slice(start, stop))
+        start = stop
+    return pieces
+
+
 def stream(
     docs: Embeddings,
     queries: Embeddings,
@@ -269,19 +279,18 @@ def stream(
             for some in cuts(m, min(sizes.queries, -(-m // count)))
         ]
         unit = np.empty((longest, dim), dtype=np.float32)
-        start, compacted = 0, 0
-        while start < n:
-            stop = min(n, start + (first if start == 0 else min(sizes.block, start)))
-            rows = start + np.argsort(arms[0].bins[start:stop], kind="stable")
+        compacted = 0
+        for piece in pieces_of(n, first, sizes.block):
+            rows = piece.start + np.argsort(arms[0].bins[piece], kind="stable")
             here = slice(0, len(rows))
-            unit_rows(run, docs, slice(start, stop), rows - start, unit[here], count)
+            unit_rows(run, docs, piece, rows - piece.start, unit[here], count)
             block = Block(rows, arms[0].bins[rows], unit[here])
             block.tiles(shares[0].width)  # before the threads ask for it
-            compact = stop >= GROWTH * compacted or stop == n
-            run(partial(Share.take, block=block, compact=compact, last=stop == n), shares)
-            start, compacted = stop, stop if compact else compacted
+            compact = piece.stop >= GROWTH * compacted or piece.stop == n
+            run(partial(Share.take, block=block, compact=compact, last=piece.stop == n), shares)
+            compacted = piece.stop if compact else compacted
             if progress is not None:
-                progress(start, n)
+                progress(piece.stop, n)
         found = []
         for place, family in enumerate(families):
             own = [share.buffers[place] for share in shares]

@@ -33,5 +33,9 @@ def threads(count: int) -> Iterator[Run]:
 
 
 def cuts(n: int, step: int) -> list[slice]:
-    """Slices of `step` rows that cover n of them."""
+    """Slices of `step` rows that cover n of them; the last may be shorter.
+
+    >>> cuts(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
     return [slice(at, min(at + step, n)) for at in range(0, n, max(1, step))]

@@ -32,7 +32,7 @@ from radii.ranking.devices import Tensor, check_product, choose_device, full_pre
 from radii.ranking.family import Family
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
-from radii.ranking.streaming import GROWTH, deal, rounding, summits
+from radii.ranking.streaming import GROWTH, deal, pieces_of, rounding, summits
 from radii.ranking.survivors import unit_rows, with_cosines
 from radii.ranking.threads import Run, available_threads, cuts, threads
 
@@ -239,7 +239,7 @@ def stream(
         unit_rows(run, queries, slice(0, m), np.arange(m), unit, count)
         asked = torch.from_numpy(unit).to(place)
         shares = [Share(some, asked[some], excluded[some], arms, k) for some in cuts(m, sizes.queries)]
-        pieces = _pieces(n, max(sizes.first, 2 * k), sizes.block)
+        pieces = pieces_of(n, max(sizes.first, 2 * k), sizes.block)
         longest = max(piece.stop - piece.start for piece in pieces)
         space = torch.empty(min(m, sizes.queries) * longest, dtype=torch.float32, device=place)
         compacted = 0
@@ -262,16 +262,6 @@ def stream(
                 with_cosines(run, np.concatenate(kept), np.concatenate(rows), family, docs, queries, count)
             )
         return found
-
-
-def _pieces(n: int, first: int, block: int) -> list[slice]:
-    """What is read at a time: `first` documents, then as many as were seen so far, up to `block`."""
-    pieces, start = [], 0
-    while start < n:
-        stop = min(n, start + (first if start == 0 else min(block, start)))
-        pieces.append(slice(start, stop))
-        start = stop
-    return pieces
 
 
 def _blocks(

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from radii.data.embeddings import Embeddings
-from radii.ranking import bank, partition
+from radii.ranking import bank, threads
 from radii.ranking.bank import NEIGHBOURS, TEMPERATURE, ask_all, ask_bank
 from radii.ranking.search import Search
 from tests.planted import unit
@@ -145,8 +145,8 @@ def test_parts_may_end_in_any_order(monkeypatch, tmp_path):
     monkeypatch.setattr(bank, "_ROWS", 16)
     vectors, queries = corpus(70)
     docs, queries = Embeddings.of(np.vstack((vectors, vectors))), Embeddings.of(queries)  # ties go by row
-    whole, real = ask_bank(docs, queries, FOLD, SELF), partition.cut
-    monkeypatch.setattr(partition, "cut", lambda n, shard: real(n, shard)[::-1])
+    whole, real = ask_bank(docs, queries, FOLD, SELF), threads.cuts
+    monkeypatch.setattr(threads, "cuts", lambda n, shard: real(n, shard)[::-1])
     found = ask_bank(docs, queries, FOLD, SELF, Search(work=tmp_path, shard=32))
     assert len(list(tmp_path.iterdir())) == 5
     for name in ("near", "last", "mass", "occurrence", "first"):

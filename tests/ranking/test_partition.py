@@ -101,7 +101,7 @@ def test_larger_parts(dtype, shift):
     excluded, search = np.arange(m), Search("numba", shard=700)
     asked = Asked(queries, k, gammas, search)
     whole = search_all(docs, queries, families, k, gammas, excluded, search)
-    parts = found_in(docs, queries, families, excluded, asked, partition.cut(n, 700))
+    parts = found_in(docs, queries, families, excluded, asked, partition.cuts(n, 700))
     merged = merge([merge(parts[:3], asked), merge(parts[3:], asked)], asked)
     for family, one, part in zip(families, whole, merged, strict=True):
         given = docs, queries, family, k, gammas
@@ -113,8 +113,8 @@ def test_larger_parts(dtype, shift):
 
 
 def test_parts_cover_all_rows():
-    assert [(s.start, s.stop) for s in partition.cut(7, 3)] == [(0, 3), (3, 6), (6, 7)]
-    assert partition.cut(3, 9) == [slice(0, 3)]
+    assert [(s.start, s.stop) for s in partition.cuts(7, 3)] == [(0, 3), (3, 6), (6, 7)]
+    assert partition.cuts(3, 9) == [slice(0, 3)]
 
 
 def test_a_part_needs_rows():
