@@ -12,9 +12,10 @@ from functools import cached_property, partial
 import numpy as np
 
 from radii.data.embeddings import Floats
+from radii.data.scratch import scratch
 from radii.evidence.arms import NORM, RESIDUAL, Contender, Start, multiplier
 from radii.evidence.holdout import held_out
-from radii.evidence.question import Question
+from radii.evidence.question import BANK_FOLDS, Question
 from radii.evidence.rivals import PROJECTIONS, affines, extended, local_scaling, mean_unit
 from radii.ranking.family import Affine, Family
 from radii.ranking.path import ExponentPath, MetricPath
@@ -74,9 +75,10 @@ class Field:
         changed = affines(self.projections, question.docs, question.queries)
         self.powers = {name: 1.0 if name == NORM else _power(values) for name, values in signals.items()}
         if question.banked:
-            self.powers |= {name: _power(self._told(name)) for name in (DENSITY, OCCURRENCE)}
-        shared = {name: Family.power(values ** self.powers[name]) for name, values in signals.items()}
-        self.joint = {} if joint is None else _joint(question, signals[NORM], joint)
+            for name in (DENSITY, OCCURRENCE):
+                self.powers[name] = _power(*(self._told(name, part) for part in range(BANK_FOLDS)))
+        shared = {name: Family.power(values, exponent=self.powers[name]) for name, values in signals.items()}
+        self.joint = {} if joint is None else _joint(question, shared[NORM], joint)
         shared |= {name: family for name, (_, family) in self.joint.items()}
         self.ids: list[str] = []
         self.path_of: dict[str, ExponentPath] = {}
@@ -129,21 +131,21 @@ class Field:
             return {}
         bank, scale = self.question.bank, 1.0 / self.question.reach
         found = {
-            HUB: Family.bias(scale * bank.near[part]),
-            SOFTMAX: Family.bias(scale * bank.mass[part]),
+            HUB: Family.bias(bank.near[part], scale=scale),
+            SOFTMAX: Family.bias(bank.mass[part], scale=scale),
             LOCAL: Family.fixed(local_scaling(bank.last[part], n_queries)),
         }
         for name in (DENSITY, OCCURRENCE):
-            found[name] = Family.power(self._told(name)[part] ** self.powers[name])
+            found[name] = Family.power(self._told(name, part), exponent=self.powers[name])
         return found
 
-    def _told(self, name: str) -> Floats:
-        """What the bank tells of every document as a positive multiplier: (n_folds, n_docs)."""
+    def _told(self, name: str, part: int) -> Floats:
+        """What the bank of a part tells of every document as a positive multiplier: (n_docs,)."""
         bank = self.question.bank
         if name == OCCURRENCE:
-            return np.asarray(1.0 + bank.occurrence, dtype=np.float64)
-        values = [multiplier(row) for row in bank.near]
-        return np.stack([np.ones(bank.near.shape[1]) if row is None else row for row in values])
+            return np.asarray(1.0 + bank.occurrence[part], dtype=np.float64)
+        values = multiplier(bank.near[part])
+        return np.ones(bank.near.shape[1]) if values is None else values
 
     @property
     def steps(self) -> MetricPath:
@@ -169,8 +171,8 @@ class Field:
             if signal in self.signals:
                 return [Start(question.docs, question.asked, gamma * np.log(self.signals[signal]))]
             return (
-                Start(question.docs, question.queries.part(rows), gamma * np.log(told))
-                for rows, told in zip(question.parts, self._told(signal), strict=True)
+                Start(question.docs, question.queries.part(rows), gamma * np.log(self._told(signal, part)))
+                for part, rows in enumerate(question.parts)
             )
 
         own = signal in (NORM, RESIDUAL)
@@ -298,16 +300,20 @@ def _tell(progress: Callable[[int, int], None], part: int, parts: int, done: int
     progress(part * total + done, parts * total)
 
 
-def _power(values: Floats) -> float:
-    """What tempers positive multipliers."""
-    return float(min(1.0, _WIDEST / max(np.log(values).std(), 1e-12)))
+def _power(*columns: Floats) -> float:
+    """What tempers positive multipliers, those of every fold alike."""
+    means, variances = np.array([(log.mean(), log.var()) for log in map(np.log, columns)]).T
+    spread = np.sqrt(variances.mean() + means.var())
+    return float(min(1.0, _WIDEST / max(spread, 1e-12)))
 
 
-def _joint(question: Question, norm: Floats, other: Floats) -> dict[str, tuple[float, Family]]:
+def _joint(question: Question, norm: Family, other: Floats) -> dict[str, tuple[float, Family]]:
     """The norm's path at four exponents of a second multiplier, a quarter and half of the way to the ends."""
     found = {}
     for share in (-0.5, -0.25, 0.25, 0.5):
         exponent = (question.gamma_range[1] if share > 0 else -question.gamma_range[0]) * share
         if exponent:
-            found[f"joint {share}"] = exponent, Family.power(norm, base=exponent * np.log(other))
+            base = np.log(other, out=scratch(other.shape))
+            base *= exponent
+            found[f"joint {share}"] = exponent, Family(norm.slope, base=base)
     return found

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
+from radii.data.scratch import scratch
 from radii.ranking.directions import directions
 from radii.ranking.family import Affine
 from radii.ranking.score import Ints
@@ -58,25 +59,28 @@ class Projection:
         """
         return affines({"": self}, docs, queries)[""]
 
-    def affine_of(self, at_docs: Floats, at_queries: Floats) -> Affine:
-        """`affine`, of what `read` gives of every unit document and query."""
-        along = self.centre @ self.centre
-        (at_docs, doc_parts), (at_queries, query_parts) = map(self._parts, (at_docs, at_queries))
-        left = np.column_stack((along - at_queries, np.ones(len(at_queries)), -query_parts))
-        right = np.column_stack((np.ones(len(at_docs)), -at_docs, doc_parts))
-        length = np.sqrt(np.maximum(1.0 - 2.0 * at_docs + along - (doc_parts**2).sum(axis=1), 0.0))
-        left_over = length > _VANISHED
-        shortest = length[left_over].min(initial=1.0)
-        return Affine(left, right, np.where(left_over, shortest / np.where(left_over, length, 1.0), 0.0))
-
     def read(self, unit: Floats) -> Floats:
         """⟨c, x̂⟩ and ⟨x̂, t⟩ of (n, dim) unit vectors: (n, 1 + n_directions)."""
         found: Floats = unit @ np.column_stack((self.centre, self.directions.T))
         return found
 
-    def _parts(self, found: Floats) -> tuple[Floats, Floats]:
-        """⟨c, x̂⟩, (n,), and ⟨x̂ − c, t⟩, (n, n_directions)."""
-        return found[:, 0], found[:, 1:] - self.directions @ self.centre
+    def left(self, found: Floats) -> Floats:
+        """The side of the queries of `affine`, of what was read of them: (n, 2 + n_directions)."""
+        return np.column_stack(
+            (self.centre @ self.centre - found[:, 0], np.ones(len(found)), -self._parts(found))
+        )
+
+    def right(self, found: Floats) -> tuple[Floats, Floats]:
+        """The side of the documents, (n, 2 + n_directions), and ‖z‖, (n,)."""
+        along, parts = found[:, 0], self._parts(found)
+        squares = 1.0 - 2.0 * along + self.centre @ self.centre - (parts**2).sum(axis=1)
+        sides = np.column_stack((np.ones(len(found)), -along, parts))
+        return sides, np.sqrt(np.maximum(squares, 0.0))
+
+    def _parts(self, found: Floats) -> Floats:
+        """⟨x̂ − c, t⟩, (n, n_directions), of what was read."""
+        parts: Floats = found[:, 1:] - self.directions @ self.centre
+        return parts
 
     def _changed(self, some: Embeddings) -> Embeddings:
         out = np.empty(some.vectors.shape, dtype=np.float32)
@@ -89,17 +93,27 @@ class Projection:
 
 def affines(changes: Mapping[str, Projection], docs: Embeddings, queries: Embeddings) -> dict[str, Affine]:
     """`Projection.affine` of each, from one reading of the documents."""
-    found: list[dict[str, Floats]] = []
-    for some in (docs, queries):
-        found.append(
-            {name: np.empty((len(some), 1 + len(change.directions))) for name, change in changes.items()}
-        )
-        at = 0
-        for unit in _unit_blocks(some):
-            for name, change in changes.items():
-                found[-1][name][at : at + len(unit)] = change.read(unit)
-            at += len(unit)
-    return {name: change.affine_of(found[0].pop(name), found[1][name]) for name, change in changes.items()}
+    asked = np.concatenate(list(_unit_blocks(queries)))
+    rights = {name: scratch((len(docs), 2 + len(change.directions))) for name, change in changes.items()}
+    lengths = {name: scratch(len(docs)) for name in changes}
+    at = 0
+    for unit in _unit_blocks(docs):
+        here = slice(at, at := at + len(unit))
+        for name, change in changes.items():
+            rights[name][here], lengths[name][here] = change.right(change.read(unit))
+    return {
+        name: Affine(change.left(change.read(asked)), rights[name], _inverted(lengths[name]))
+        for name, change in changes.items()
+    }
+
+
+def _inverted(lengths: Floats) -> Floats:
+    """In their place, the shortest length over each, at most 1; 0 where nothing is left."""
+    left_over = lengths > _VANISHED
+    shortest = np.min(lengths, where=left_over, initial=1.0)
+    np.divide(shortest, lengths, out=lengths, where=left_over)
+    lengths[~left_over] = 0.0
+    return lengths
 
 
 def centred(docs: Embeddings, mean: Floats | None = None) -> Projection:
@@ -148,8 +162,13 @@ def local_scaling(last: npt.ArrayLike, n_queries: int) -> Affine:
     Source: Zelnik-Manor and Perona (2004), Self-tuning spectral clustering, NIPS 17, for the scales;
     Schnitzer et al. (2012), Local and global scaling reduce hubs in space, JMLR 13:2871-2902, for retrieval.
     """
-    sigma = np.sqrt(np.maximum(2.0 - 2.0 * np.asarray(last, dtype=np.float64), _VANISHED))
-    return Affine(-np.ones((n_queries, 1)), np.ones((len(sigma), 1)), sigma.min() / sigma)
+    last = np.asarray(last)
+    sigma = scratch(last.shape)
+    np.multiply(last, -2.0, out=sigma)
+    sigma += 2.0
+    np.sqrt(np.maximum(sigma, _VANISHED, out=sigma), out=sigma)
+    np.divide(sigma.min(), sigma, out=sigma)
+    return Affine(-np.ones((n_queries, 1)), np.broadcast_to(np.float64(1.0), (len(sigma), 1)), sigma)
 
 
 def _unit_blocks(some: Embeddings) -> Iterator[Floats]:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
+from radii.data.scratch import scratch
 from radii.ranking.directions import directions
 from radii.ranking.score import Bools, Ints
 from radii.ranking.search import Search
@@ -106,11 +107,7 @@ def _told(nearest: Single, mass: Floats) -> Told:
         Σ exp((cos − 1) / τ) over them.
     """
     n, n_folds = mass.shape
-    near, last, total = (
-        np.empty((n_folds, n)),
-        np.empty((n_folds, n), dtype=np.float32),
-        np.empty((n_folds, n)),
-    )
+    near, last, total = untold(n_folds, n)
     for f in range(n_folds):
         others = [g for g in range(n_folds) if g != f]
         best = np.sort(nearest[:, others].reshape(n, -1), axis=1)[:, -NEIGHBOURS:].astype(np.float64)
@@ -123,9 +120,10 @@ def _told(nearest: Single, mass: Floats) -> Told:
 
 def _but_own(rows: Ints, cuts: Ints, n: int) -> npt.NDArray[np.int32]:
     """How often each of n documents is in the lists of all folds but one: (n_folds, n)."""
-    counts = np.zeros((len(cuts) - 1, n), dtype=np.int32)
+    counts = scratch((len(cuts) - 1, n), np.int32)
     for f, (a, b) in enumerate(pairwise(cuts)):
         found, times = np.unique(rows[a:b], return_counts=True)
+        counts[f] = 0
         counts[f, found] = times
     whole = counts.sum(axis=0, dtype=np.int32)
     for own in counts:
@@ -228,7 +226,7 @@ def _streamed(
 
 def untold(n_folds: int, n: int) -> Told:
     """Room for what is told of n documents."""
-    return np.empty((n_folds, n)), np.empty((n_folds, n), dtype=np.float32), np.empty((n_folds, n))
+    return scratch((n_folds, n)), scratch((n_folds, n), np.float32), scratch((n_folds, n))
 
 
 def ask_part(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, told: Told, count: int) -> Said:

@@ -19,8 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Floats
+from radii.data.scratch import scratch
 from radii.errors import InputError
 from radii.ranking.score import Ints, Lines
+from radii.ranking.threads import cuts
+
+_AT_ONCE = 1 << 16  # documents that a temporary is made for
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,22 +45,27 @@ class Affine:
     @cached_property
     def bound(self) -> float:
         """No score is larger in magnitude, and none of the sums on the way to it."""
-        left, right = (np.linalg.norm(side, axis=1).max(initial=0.0) for side in (self.left, self.right))
+        left, right = _longest(self.left), _longest(self.right)
         return float((1.0 + left * right) * max(1.0, self.scale.max(initial=0.0)))
 
     @cached_property
-    def _single(self) -> tuple[npt.NDArray[np.float32], ...]:
-        return tuple(part.astype(np.float32) for part in (self.left, self.right, self.scale))
+    def _left(self) -> npt.NDArray[np.float32]:
+        return self.left.astype(np.float32)
 
     def tile(
         self, sims: npt.NDArray[np.float32], queries: slice, rows: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.float32]:
         """In float32, of (n_queries, n_columns) cosines with document `rows`; `sims` stays as it is."""
-        left, right, scale = self._single
-        out = left[queries] @ right[rows].T
+        out = self._left[queries] @ self.right[rows].astype(np.float32).T
         out += sims
-        out *= scale[rows]
+        out *= self.scale[rows].astype(np.float32)
         return out
+
+
+def _longest(vectors: Floats) -> float:
+    """The largest norm of the rows, 0 of none."""
+    norms = (np.linalg.norm(vectors[some], axis=1).max() for some in cuts(len(vectors), _AT_ONCE))
+    return float(max(norms, default=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +90,8 @@ class Family:
     affine: Affine | None = None
 
     @classmethod
-    def power(cls, multiplier: npt.ArrayLike, base: Floats | None = None) -> Family:
-        """cos · e^base · multiplier^γ, for (n_docs,) positive multipliers.
+    def power(cls, multiplier: npt.ArrayLike, base: Floats | None = None, *, exponent: float = 1.0) -> Family:
+        """cos · e^base · multiplier^(exponent · γ), for (n_docs,) positive multipliers.
 
         Raises InputError on a multiplier that is not positive and finite.
         """
@@ -94,12 +103,14 @@ class Family:
                 cause="a count of zero, or a missing value",
                 fix="shift or drop such documents",
             )
-        return cls(np.log(values), base=base)
+        slope = np.log(values, out=scratch(values.shape))
+        slope *= exponent
+        return cls(slope, base=base)
 
     @classmethod
-    def bias(cls, penalty: Floats) -> Family:
-        """cos − γ · penalty, for (n_docs,) finite penalties."""
-        return cls(-penalty, additive=True)
+    def bias(cls, penalty: Floats, *, scale: float = 1.0) -> Family:
+        """cos − γ · scale · penalty, for (n_docs,) finite penalties."""
+        return cls(np.multiply(penalty, -scale, out=scratch(penalty.shape)), additive=True)
 
     @classmethod
     def fixed(cls, affine: Affine) -> Family:

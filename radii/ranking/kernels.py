@@ -223,7 +223,7 @@ def compact(
     ----------
     seen, cosines, count
         As in `scan_pieces`; shortened in place.
-    weight : (n_docs, 2) float32
+    weight : (n_docs, 2) float32, or (1, 2) where it is the same for all documents
         What γ does to a cosine at the first node, and from one node to the next: a factor, or a term.
     relief : (n_nodes, n_segments) float32
         The least that a score of a segment must be divided by, or relieved of, to give its cosine, inverted.
@@ -237,7 +237,7 @@ def compact(
         No document is to come.
     """
     n_nodes, n_segments = relief.shape
-    margin = np.float32(error)
+    margin, one = np.float32(error), len(weight) == 1
     for q in range(len(count)):
         n = count[q]
         if n < 0:
@@ -250,8 +250,9 @@ def compact(
             sure += additive or cosine > margin
             low[i] = cosine - margin if additive else max(cosine - margin, np.float32(0.0))
             high[i] = cosine + 2 * margin
-            factor[i] = weight[seen[q, i], 0]
-            step[i] = weight[seen[q, i], 1]
+            row = 0 if one else seen[q, i]
+            factor[i] = weight[row, 0]
+            step[i] = weight[row, 1]
         if sure < k:
             # Too few to bound anything yet. In the end, or when unsure ones fill the buffer, others decide.
             if last or 2 * n > seen.shape[1]:

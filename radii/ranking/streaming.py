@@ -8,8 +8,9 @@ compacted and thresholds raised. Survivors are computed again in float64, so tha
 on block size, threads or the BLAS library: float32 only decides with a margin that covers its own rounding.
 
 Memory beyond the stored vectors, in bytes: `block · dim · 4` for the block; per thread a tile of a megabyte;
-per document and family 8 for r^γ, 1 for its segment and 8 for log r; per query and family 8 times
-`room(k, queries of a thread)`, which grows only where a query really has more candidates.
+per document and family 8 for r^γ, 1 for its segment and 8 for log r, in temporary files where they are large;
+per query and family 8 times `room(k, queries of a thread)`, which grows only where a query really has more
+candidates.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
+from radii.data.scratch import scratch
 from radii.ranking import kernels
 from radii.ranking.family import Family
 from radii.ranking.score import Ints
@@ -44,7 +46,8 @@ class Arm:
     level : bool
         Whether there is one segment only.
     weight : (n_docs, 2) float32
-        What γ does to a cosine at the first node, and from one node to the next: factors, or terms.
+        What γ does to a cosine at the first node, and from one node to the next: factors, or terms. One row
+        where γ does nothing.
     relief : (n_nodes, n_segments) float32
         What turns a bound on the k-th best score into one on a cosine of the segment: a factor, or a term.
     lowest : float
@@ -54,22 +57,24 @@ class Arm:
     """
 
     def __init__(self, family: Family, nodes: Floats, segments: int, error: float) -> None:
-        self.bins = deal(family.slope, segments)
-        self.level = bool(self.bins[0] == self.bins[-1] and (self.bins == self.bins[0]).all())
-        self.additive, self.affine, self.error = family.additive, family.affine, error
-        if self.affine is not None:
-            nodes = nodes[:1]  # the same at every node
-        # A common factor or term changes no ranking: factors are kept near 1, and sums above 0.
-        middle, span = float(np.mean(nodes) * family.slope.mean()), 1.0
-        if family.base is not None:
-            middle += float(family.base.mean())
+        self.additive, self.affine, self.error, span = family.additive, family.affine, error, 1.0
         if self.affine is not None:
             span = self.affine.bound
             self.error = 4.0 * error * span
+            nodes = nodes[:1]  # the same at every node
+            family = Family(family.slope[:1], additive=True)  # and for every document
+        # A common factor or term changes no ranking: factors are kept near 1, and sums above 0.
         if family.additive:
-            middle = min(float(family.at(node).min()) for node in nodes) - span - 0.5
+            ends = family.slope.min(), family.slope.max()
+            middle = min(float(node * end) for node in nodes for end in ends) - span - 0.5
+        else:
+            middle = float(np.mean(nodes) * family.slope.mean())
+            middle += 0.0 if family.base is None else float(family.base.mean())
+        bins = deal(family.slope, segments)
+        self.level = bool((bins == bins[0]).all())
         self.weight = _weight(family, nodes, middle)
-        highest = summits(family, self.bins, nodes, segments, middle)
+        highest = summits(family, bins, nodes, segments, middle)
+        self.bins = bins if self.affine is None else np.broadcast_to(bins[0], len(self.affine.scale))
         if family.additive:
             self.relief = (-highest - 1e-5).astype(np.float32)
             self.lowest = -span - 1.0
@@ -87,7 +92,7 @@ class Arm:
 def _weight(family: Family, nodes: Floats, middle: float) -> npt.NDArray[np.float32]:
     """See `Arm`; of some documents at a time, so that nothing in float64 is as long as the corpus."""
     n = len(family.slope)
-    weight = np.empty((n, 2), dtype=np.float32)
+    weight = scratch((n, 2), np.float32)
     step = nodes[1] - nodes[0] if len(nodes) > 1 else 0.0
     for some in cuts(n, _AT_ONCE):
         slope = family.slope[some]
@@ -100,7 +105,7 @@ def _weight(family: Family, nodes: Floats, middle: float) -> npt.NDArray[np.floa
 def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
     """Segment of each document: about equally many documents in each, in ascending order of slope."""
     edges = np.quantile(slope[:: max(1, len(slope) // 65536)], np.linspace(0.0, 1.0, segments + 1))
-    bins = np.empty(len(slope), dtype=np.uint8)
+    bins = scratch(len(slope), np.uint8)
     for some in cuts(len(slope), _AT_ONCE):
         bins[some] = np.searchsorted(edges[1:-1], slope[some], side="right")
     return bins
@@ -270,8 +275,13 @@ def stream(
     first = max(sizes.first, 2 * k)
     longest = max(sizes.block, first)
     count = sizes.threads or available_threads()
-    arms = [Arm(family, nodes, sizes.segments, error) for family in families]
+    arms: list[Arm] = [None] * len(families)  # type: ignore[list-item]
+
+    def arm(place: int) -> None:
+        arms[place] = Arm(families[place], nodes, sizes.segments, error)
+
     with threads(count) as run:
+        run(arm, range(len(families)))
         unit_queries = np.empty((m, dim), dtype=np.float32)
         unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, count)
         shares = [

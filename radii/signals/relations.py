@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Floats
+from radii.data.scratch import scratch
 from radii.errors import InputError
+from radii.ranking.threads import cuts
 from radii.signals.resampling import (
     Bootstrap,
     Sample,
@@ -33,6 +35,7 @@ SPEARMAN_DOCUMENTS = 5000
 KENDALL_DOCUMENTS = 2000  # the work is quadratic in these
 EXPLAINED_DOCUMENTS = 20000
 _KNOTS = np.linspace(0.0, 1.0, 6)  # of scaled ranks: the fifths of a signal
+_AT_ONCE = 1 << 16  # documents whose curves exist together
 _DETERMINED = 1e-10  # a residual variance below this share is rounding: nothing is left to correlate
 
 
@@ -203,10 +206,10 @@ def variance_explained(
             where="folds",
             fix="take two or more folds, of two or more documents",
         )
-    y, design = sample.columns[0], _curves(sample.columns[1:])
+    y = sample.columns[0]
     if np.ptp(y) == 0:
         return _relation(np.array([np.nan]), sample, level)
-    fitted, mean = _held_out_fit(y, design, seed, folds)
+    fitted, mean = _held_out_fit(list(sample.columns), seed, folds)
     by_mean, by_fit = (y - mean) ** 2, (y - fitted) ** 2  # squared errors
     # Sums and not products: a library's threads would cost more than they save on vectors this short.
     totals = np.array(
@@ -221,38 +224,58 @@ def residuals(target: Floats, others: Mapping[str, Floats], seed: int, *, folds:
     Each document's prediction comes from documents of other folds, so that a fit cannot take away what is the
     target's own. Without others, y less its mean.
     """
-    columns = np.stack([np.asarray(column, dtype=np.float64) for column in (target, *others.values())])
-    fitted, mean = _held_out_fit(columns[0], _curves(columns[1:]), seed, folds)
+    columns = [np.asarray(column, dtype=np.float64) for column in (target, *others.values())]
+    fitted, mean = _held_out_fit(columns, seed, folds)
     left: Floats = columns[0] - (fitted if others else mean)
     return left
 
 
-def _held_out_fit(y: Floats, design: Floats, seed: int, folds: int) -> tuple[Floats, Floats]:
-    """For every document the least-squares prediction and the mean of the other folds."""
-    fold = np.empty(len(y), dtype=np.int64)
-    order = by_value([y, *design.T])
-    fold[order] = np.random.default_rng([seed, 3]).permutation(len(y)) % folds
-    fitted, mean = np.empty(len(y)), np.empty(len(y))
-    for held in (fold == number for number in range(folds)):
+def _held_out_fit(columns: Sequence[Floats], seed: int, folds: int) -> tuple[Floats, Floats]:
+    """For every document the least-squares prediction of the first column by the rest, from the other folds.
+
+    With it the mean of the other folds. Designs exist for some documents at a time.
+    """
+    y, n = columns[0], len(columns[0])
+    fold = scratch(n, np.int8)
+    fold[by_value(columns)] = np.random.default_rng([seed, 3]).permutation(n) % folds
+    ranks = [_scaled_ranks(column) for column in columns[1:]]
+    width, centre = 1 + len(ranks) * (len(_KNOTS) - 1), y.mean()
+    moments, sides = np.zeros((folds, width, width)), np.zeros((folds, width))
+    for some in cuts(n, _AT_ONCE):
+        design = _curves(ranks, some)
+        for held in range(folds):
+            own = np.flatnonzero(fold[some] == held)
+            moments[held] += design[own].T @ design[own]
+            sides[held] += design[own].T @ (y[some][own] - centre)
+    shifts, fits = np.empty(folds), np.empty((folds, width))
+    for held in range(folds):
+        moment, side = (np.delete(sums, held, axis=0).sum(axis=0) for sums in (moments, sides))
+        # The first of the curves is a constant: their first sums count and add up.
+        shifts[held] = side[0] / moment[0, 0]
         # Normal equations: hat functions are well conditioned, and ties that merge some fall under rcond.
-        kept, mean[held] = design[~held], y[~held].mean()
         # Less the mean: what the other folds leave open is then 0, and a shift of y shifts its prediction.
-        centred = y[~held] - y[~held].mean()
-        fit = np.linalg.lstsq(kept.T @ kept, kept.T @ centred, rcond=1e-10)[0]
-        fitted[held] = mean[held] + design[held] @ fit
+        fits[held] = np.linalg.lstsq(moment, side - shifts[held] * moment[0], rcond=1e-10)[0]
+    mean, fitted = scratch(n), scratch(n)
+    for some in cuts(n, _AT_ONCE):
+        mean[some] = centre + shifts[fold[some]]
+        design = _curves(ranks, some)
+        fitted[some] = mean[some] + np.einsum("ij,ij->i", design, fits[fold[some]])
     return fitted, mean
 
 
-def _curves(columns: Floats) -> Floats:
-    """Design (n, 1 + 5 per signal): a constant, and hat functions of each signal's ranks scaled to [0, 1]."""
-    n = columns.shape[1]
+def _scaled_ranks(column: Floats) -> Floats:
+    """Ranks in [0, 1]; equal values share the mean of theirs."""
+    ranks = mid_ranks(column)
+    ranks -= 1.0
+    ranks /= len(column) - 1
+    return ranks
+
+
+def _curves(ranks: Sequence[Floats], some: slice) -> Floats:
+    """Design (n_some, 1 + 5 per signal): a constant, and hat functions of each signal's scaled ranks."""
     hats = np.eye(len(_KNOTS))[1:]  # the first follows from the constant and the rest
-    design = np.ones((n, 1 + len(columns) * len(hats)))
-    for signal, column in enumerate(columns):
-        rank = (mid_ranks(column) - 1) / (n - 1)
-        for place, hat in enumerate(hats, start=1 + signal * len(hats)):
-            design[:, place] = np.interp(rank, _KNOTS, hat)
-    return design
+    columns = [np.interp(rank[some], _KNOTS, hat) for rank in ranks for hat in hats]
+    return np.column_stack([np.ones(some.stop - some.start), *columns])
 
 
 def _pairs(

@@ -76,12 +76,12 @@ class Bootstrap:
                     cause="missing values",
                     fix="fill them in, or leave the signal out",
                 )
-        whole = np.array(list(columns.values()), dtype=np.float64)
-        whole, n = whole[:, by_value(whole)], shape[0]
-        if n <= limit:
-            return Sample(whole, n)
-        drawn = np.random.default_rng([self.seed, 1]).choice(n, limit, replace=False)
-        return Sample(whole[:, np.sort(drawn)], n)
+        whole = [np.asarray(column, dtype=np.float64) for column in columns.values()]
+        order, n = by_value(whole), shape[0]
+        if n > limit:
+            drawn = np.random.default_rng([self.seed, 1]).choice(n, limit, replace=False)
+            order = order[np.sort(drawn)]
+        return Sample(np.array([column[order] for column in whole]), n)
 
     def weights(self, n: int) -> Iterator[Floats]:
         """(n,) weights: first all ones, the sample itself, then one resample after the other."""
