@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from radii.data.files import Stamp
 from radii.data.ids import RowNumbers, rows_of
-from radii.data.processors import ahead, available_threads
+from radii.data.processors import ahead, available_threads, cuts
 from radii.data.shards import Shards, Stamps
 from radii.errors import InputError, shown
 
@@ -241,9 +241,8 @@ def row_norms(vectors: Vectors) -> Floats:
         return norms
     count = available_threads()
     share = step * -(-n // (step * count))
-    shares = [slice(start, min(start + share, n)) for start in range(0, n, share)]
     with ThreadPoolExecutor(count) as pool:
-        list(pool.map(fill, shares))
+        list(pool.map(fill, cuts(n, share)))
     return norms
 
 

@@ -17,6 +17,17 @@ def available_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def cuts(n: int, step: int = 1 << 16) -> list[slice]:
+    """Slices of `step` rows that cover n of them; the last may be shorter.
+
+    Of what is made for 65,536 rows at a time, nothing is as long as a large corpus.
+
+    >>> cuts(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(at, min(at + step, n)) for at in range(0, n, max(1, step))]
+
+
 def ahead(make: Callable[[Item], Made], over: Iterable[Item], by: int = 2) -> Iterator[Made]:
     """`map(make, over)`, with the next results being made on another thread, `by` at most.
 

@@ -309,11 +309,10 @@ def _power(*columns: Floats) -> float:
 
 def _joint(question: Question, norm: Family, other: Floats) -> dict[str, tuple[float, Family]]:
     """The norm's path at four exponents of a second multiplier, a quarter and half of the way to the ends."""
-    found = {}
+    found, log = {}, np.log(other)
     for share in (-0.5, -0.25, 0.25, 0.5):
         exponent = (question.gamma_range[1] if share > 0 else -question.gamma_range[0]) * share
         if exponent:
-            base = np.log(other, out=scratch(other.shape))
-            base *= exponent
+            base = np.multiply(log, exponent, out=scratch(log.shape))
             found[f"joint {share}"] = exponent, Family(norm.slope, base=base)
     return found

@@ -84,21 +84,17 @@ class Projection:
 
     def _changed(self, some: Embeddings) -> Embeddings:
         out = np.empty(some.vectors.shape, dtype=np.float32)
-        at = 0
-        for unit in _unit_blocks(some):
-            out[at : at + len(unit)] = self.moved(unit)
-            at += len(unit)
+        for here, unit in _unit_blocks(some):
+            out[here] = self.moved(unit)
         return Embeddings(some.ids, out, some.source)
 
 
 def affines(changes: Mapping[str, Projection], docs: Embeddings, queries: Embeddings) -> dict[str, Affine]:
     """`Projection.affine` of each, from one reading of the documents."""
-    asked = np.concatenate(list(_unit_blocks(queries)))
+    asked = np.concatenate([unit for _, unit in _unit_blocks(queries)])
     rights = {name: scratch((len(docs), 2 + len(change.directions))) for name, change in changes.items()}
     lengths = {name: scratch(len(docs)) for name in changes}
-    at = 0
-    for unit in _unit_blocks(docs):
-        here = slice(at, at := at + len(unit))
+    for here, unit in _unit_blocks(docs):
         for name, change in changes.items():
             rights[name][here], lengths[name][here] = change.right(change.read(unit))
     return {
@@ -134,7 +130,7 @@ def all_but_the_top(docs: Embeddings, mean: Floats | None = None) -> Projection:
     """
     mean = mean_unit(docs) if mean is None else mean
     moments = np.zeros((docs.dim, docs.dim))
-    for unit in _unit_blocks(docs):
+    for _, unit in _unit_blocks(docs):
         y = unit - mean
         moments += y.T @ y
     return Projection(mean, np.linalg.eigh(moments)[1][:, -max(1, docs.dim // 100) :].T)
@@ -162,24 +158,21 @@ def local_scaling(last: npt.ArrayLike, n_queries: int) -> Affine:
     Source: Zelnik-Manor and Perona (2004), Self-tuning spectral clustering, NIPS 17, for the scales;
     Schnitzer et al. (2012), Local and global scaling reduce hubs in space, JMLR 13:2871-2902, for retrieval.
     """
-    last = np.asarray(last)
-    sigma = scratch(last.shape)
-    np.multiply(last, -2.0, out=sigma)
-    sigma += 2.0
-    np.sqrt(np.maximum(sigma, _VANISHED, out=sigma), out=sigma)
-    np.divide(sigma.min(), sigma, out=sigma)
-    return Affine(-np.ones((n_queries, 1)), np.broadcast_to(np.float64(1.0), (len(sigma), 1)), sigma)
+    sigma = np.sqrt(np.maximum(2.0 - 2.0 * np.asarray(last, dtype=np.float64), _VANISHED))
+    scale = np.divide(sigma.min(), sigma, out=scratch(sigma.shape))
+    return Affine(-np.ones((n_queries, 1)), np.broadcast_to(np.float64(1.0), (len(sigma), 1)), scale)
 
 
-def _unit_blocks(some: Embeddings) -> Iterator[Floats]:
+def _unit_blocks(some: Embeddings) -> Iterator[tuple[slice, Floats]]:
     for start, block in some.blocks(_ROWS):
-        yield block / some.norms[start : start + len(block), None]
+        here = slice(start, start + len(block))
+        yield here, block / some.norms[here, None]
 
 
 def mean_unit(docs: Embeddings) -> Floats:
     """The mean of the unit documents: (dim,)."""
     total = np.zeros(docs.dim)
-    for unit in _unit_blocks(docs):
+    for _, unit in _unit_blocks(docs):
         total += unit.sum(axis=0)
     mean: Floats = total / len(docs)
     return mean

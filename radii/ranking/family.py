@@ -19,12 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Floats
+from radii.data.processors import cuts
 from radii.data.scratch import scratch
 from radii.errors import InputError
 from radii.ranking.score import Ints, Lines
-from radii.ranking.threads import cuts
-
-_AT_ONCE = 1 << 16  # documents that a temporary is made for
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +62,7 @@ class Affine:
 
 def _longest(vectors: Floats) -> float:
     """The largest norm of the rows, 0 of none."""
-    norms = (np.linalg.norm(vectors[some], axis=1).max() for some in cuts(len(vectors), _AT_ONCE))
+    norms = (np.linalg.norm(vectors[some], axis=1).max() for some in cuts(len(vectors)))
     return float(max(norms, default=0.0))
 
 

@@ -32,7 +32,6 @@ from radii.ranking.survivors import unit_rows, with_cosines
 from radii.ranking.threads import available_threads, cuts, threads
 
 GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
-_AT_ONCE = 1 << 16  # documents whose slopes are looked at together
 _TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
 
 
@@ -94,7 +93,7 @@ def _weight(family: Family, nodes: Floats, middle: float) -> npt.NDArray[np.floa
     n = len(family.slope)
     weight = scratch((n, 2), np.float32)
     step = nodes[1] - nodes[0] if len(nodes) > 1 else 0.0
-    for some in cuts(n, _AT_ONCE):
+    for some in cuts(n):
         slope = family.slope[some]
         first = nodes[0] * slope if family.base is None else family.base[some] + nodes[0] * slope
         both = np.stack((first - middle, step * slope), axis=1)
@@ -106,7 +105,7 @@ def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
     """Segment of each document: about equally many documents in each, in ascending order of slope."""
     edges = np.quantile(slope[:: max(1, len(slope) // 65536)], np.linspace(0.0, 1.0, segments + 1))
     bins = scratch(len(slope), np.uint8)
-    for some in cuts(len(slope), _AT_ONCE):
+    for some in cuts(len(slope)):
         bins[some] = np.searchsorted(edges[1:-1], slope[some], side="right")
     return bins
 
@@ -275,13 +274,8 @@ def stream(
     first = max(sizes.first, 2 * k)
     longest = max(sizes.block, first)
     count = sizes.threads or available_threads()
-    arms: list[Arm] = [None] * len(families)  # type: ignore[list-item]
-
-    def arm(place: int) -> None:
-        arms[place] = Arm(families[place], nodes, sizes.segments, error)
-
     with threads(count) as run:
-        run(arm, range(len(families)))
+        arms = run(partial(Arm, nodes=nodes, segments=sizes.segments, error=error), families)
         unit_queries = np.empty((m, dim), dtype=np.float32)
         unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, count)
         shares = [

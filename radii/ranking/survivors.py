@@ -91,9 +91,8 @@ def pair_cosines(
 def cosines_of(docs: Embeddings, queries: Embeddings) -> Callable[[Ints, int], Floats]:
     """From document rows and a query row to their cosines, to the bit those of a streaming search."""
 
-    def one_by_one(job: Callable[[Any], object], over: Iterable[Any]) -> None:
-        for item in over:
-            job(item)
+    def one_by_one(job: Callable[[Any], Any], over: Iterable[Any]) -> list[Any]:
+        return [job(item) for item in over]
 
     def exact(rows: Ints, query: int) -> Floats:
         asked = Embeddings([queries.ids[query]], queries.vectors[query : query + 1], queries.source)

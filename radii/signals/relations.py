@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Floats
+from radii.data.processors import cuts
 from radii.data.scratch import scratch
 from radii.errors import InputError
-from radii.ranking.threads import cuts
 from radii.signals.resampling import (
     Bootstrap,
     Sample,
@@ -35,7 +35,6 @@ SPEARMAN_DOCUMENTS = 5000
 KENDALL_DOCUMENTS = 2000  # the work is quadratic in these
 EXPLAINED_DOCUMENTS = 20000
 _KNOTS = np.linspace(0.0, 1.0, 6)  # of scaled ranks: the fifths of a signal
-_AT_ONCE = 1 << 16  # documents whose curves exist together
 _DETERMINED = 1e-10  # a residual variance below this share is rounding: nothing is left to correlate
 
 
@@ -241,12 +240,13 @@ def _held_out_fit(columns: Sequence[Floats], seed: int, folds: int) -> tuple[Flo
     ranks = [_scaled_ranks(column) for column in columns[1:]]
     width, centre = 1 + len(ranks) * (len(_KNOTS) - 1), y.mean()
     moments, sides = np.zeros((folds, width, width)), np.zeros((folds, width))
-    for some in cuts(n, _AT_ONCE):
+    for some in cuts(n):
         design = _curves(ranks, some)
         for held in range(folds):
-            own = np.flatnonzero(fold[some] == held)
-            moments[held] += design[own].T @ design[own]
-            sides[held] += design[own].T @ (y[some][own] - centre)
+            own = fold[some] == held
+            part = design[own]
+            moments[held] += part.T @ part
+            sides[held] += part.T @ (y[some][own] - centre)
     shifts, fits = np.empty(folds), np.empty((folds, width))
     for held in range(folds):
         moment, side = (np.delete(sums, held, axis=0).sum(axis=0) for sums in (moments, sides))
@@ -256,7 +256,7 @@ def _held_out_fit(columns: Sequence[Floats], seed: int, folds: int) -> tuple[Flo
         # Less the mean: what the other folds leave open is then 0, and a shift of y shifts its prediction.
         fits[held] = np.linalg.lstsq(moment, side - shifts[held] * moment[0], rcond=1e-10)[0]
     mean, fitted = scratch(n), scratch(n)
-    for some in cuts(n, _AT_ONCE):
+    for some in cuts(n):
         mean[some] = centre + shifts[fold[some]]
         design = _curves(ranks, some)
         fitted[some] = mean[some] + np.einsum("ij,ij->i", design, fits[fold[some]])
