@@ -46,19 +46,6 @@ class Affine:
         left, right = _longest(self.left), _longest(self.right)
         return float((1.0 + left * right) * max(1.0, self.scale.max(initial=0.0)))
 
-    @cached_property
-    def _left(self) -> npt.NDArray[np.float32]:
-        return self.left.astype(np.float32)
-
-    def tile(
-        self, sims: npt.NDArray[np.float32], queries: slice, rows: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.float32]:
-        """In float32, of (n_queries, n_columns) cosines with document `rows`; `sims` stays as it is."""
-        out = self._left[queries] @ self.right[rows].astype(np.float32).T
-        out += sims
-        out *= self.scale[rows].astype(np.float32)
-        return out
-
 
 def _longest(vectors: Floats) -> float:
     """The largest norm of the rows, 0 of none."""

@@ -15,7 +15,7 @@ from numba import njit
 
 from radii.data.half import as_single
 
-_CHUNK = 32  # similarities looked at together
+CHUNK = 32  # similarities looked at together
 _HUGE = np.float32(3e38)  # stands for infinity where fast maths may not meet one
 _HUGE_BITS = _HUGE.view(np.int32)
 _DOWN = np.float32(1.0 - 1e-5)  # lowers a threshold by more than float32 rounding can raise it
@@ -97,10 +97,43 @@ def _passing(values: Any, threshold: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def scan_pieces(
+def _passing_own(values: Any, bins: Any, thresholds: Any) -> Any:
+    """How many values reach the threshold of their segment."""
+    reached = np.int32(0)
+    for i in range(len(values)):
+        reached += np.int32(values[i] >= thresholds[bins[i]])
+    return reached
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def peaks(sims: Any, out: Any) -> None:
+    """The largest cosine of every chunk of columns, or 0 where none is positive.
+
+    Parameters
+    ----------
+    sims : (n_queries, n_columns) float32
+    out : (n_queries, n_chunks) float32
+        Filled. Whatever is ranked by looks at one number first, and rarely at the chunk.
+    """
+    n = sims.shape[1]
+    for q in range(len(sims)):
+        bits = sims[q].view(np.int32)  # see `_level`; those of negative numbers are negative
+        largest = out[q].view(np.int32)
+        for chunk in range(len(largest)):
+            part = bits[chunk * CHUNK : min((chunk + 1) * CHUNK, n)]
+            most = np.int32(0)
+            for i in range(len(part)):
+                most = max(most, part[i])
+            largest[chunk] = most
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def scan(
     sims: Any,
+    most: Any,
     rows: Any,
-    pieces: Any,
+    bins: Any,
+    ordered: bool,
     table: Any,
     skip: Any,
     todo: Any,
@@ -112,18 +145,20 @@ def scan_pieces(
 
     Parameters
     ----------
-    sims : (n_queries, n_columns) float32
-        Cosines with some documents, which are sorted by segment.
+    sims, most : (n_queries, n_columns) and (n_queries, n_chunks) float32
+        Cosines with some documents, and their `peaks`.
     rows : (n_columns,) int32
         Document row of each column.
-    pieces : (n_pieces, 3) int64
-        First column, last column (exclusive) and segment of each run of columns of one segment.
+    bins : (n_columns,) uint8
+        Segment of each column.
+    ordered : bool
+        Whether they ascend, so that a chunk has few.
     table : (n_queries, n_segments) float32
         The threshold of each query in each segment.
     skip : (n_queries,) int64
         A row that the query must not retrieve, or −1.
     todo : (n_queries,) int64
-        The first piece not yet scanned. A query stops before a piece that its buffer may not hold.
+        The first chunk not yet scanned. A query stops before a chunk that its buffer may not hold.
     seen, cosines, count : (n_queries, capacity) int32 and float32, (n_queries,) int64
         The buffers. A count of −1 marks a query that is left to the exhaustive search.
 
@@ -131,71 +166,111 @@ def scan_pieces(
     -------
     Queries that stopped early.
     """
-    n_pieces, stopped = len(pieces), 0
+    n, n_chunks, stopped = len(rows), most.shape[1], 0
     for q in range(len(sims)):
-        at = count[q]
+        at, chunk = count[q], todo[q]
         if at < 0:
-            todo[q] = n_pieces
+            todo[q] = n_chunks
             continue
-        row = sims[q]
-        piece = todo[q]
-        while piece < n_pieces:
-            first, last, segment = pieces[piece]
-            if at + last - first > seen.shape[1]:
+        row, thresholds = sims[q], table[q]
+        lowest = thresholds.min()
+        while chunk < n_chunks:
+            if at + CHUNK > seen.shape[1]:
                 stopped += 1
                 break
-            threshold = table[q, segment]
-            while first < last:
-                chunk = row[first : min(first + _CHUNK, last)]
-                if _passing(chunk, threshold):
-                    for i in range(len(chunk)):
-                        if chunk[i] >= threshold and rows[first + i] != skip[q]:
-                            seen[q, at] = rows[first + i]
-                            cosines[q, at] = chunk[i]
-                            at += 1
-                first += len(chunk)
-            piece += 1
-        todo[q] = piece
+            first, end = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+            least = lowest
+            if ordered:
+                least = thresholds[bins[first]]
+                for segment in range(bins[first] + 1, bins[end - 1] + 1):
+                    least = min(least, thresholds[segment])
+            if most[q, chunk] >= least and _passing_own(row[first:end], bins[first:end], thresholds):
+                for i in range(first, end):
+                    if row[i] >= thresholds[bins[i]] and rows[i] != skip[q]:
+                        seen[q, at] = rows[i]
+                        cosines[q, at] = row[i]
+                        at += 1
+            chunk += 1
+        todo[q] = chunk
         count[q] = at
     return stopped
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def scan_bins(
+def chunk_ends(sides: Any, ends: Any) -> None:
+    """The smallest and the largest of every chunk: sides (n_sides, n), ends (2, n_sides, n_chunks)."""
+    for r in range(len(sides)):
+        for chunk in range(ends.shape[2]):
+            part = sides[r, chunk * CHUNK : (chunk + 1) * CHUNK]
+            ends[0, r, chunk] = part.min()
+            ends[1, r, chunk] = part.max()
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def scan_affine(
     sims: Any,
+    most: Any,
     rows: Any,
-    bins: Any,
-    table: Any,
+    left: Any,
+    sides: Any,
+    ends: Any,
+    begin: int,
+    thresholds: Any,
+    error: float,
     skip: Any,
     todo: Any,
     seen: Any,
     cosines: Any,
     count: Any,
 ) -> int:
-    """`scan_pieces` for a multiplier that the columns are not sorted by: `bins` (n_columns,) is uint8.
+    """`scan` of (cos + ⟨left, right⟩) · scale, which is made for those chunks alone that may hold one.
 
-    `todo` counts columns here, in steps of a chunk.
+    Parameters
+    ----------
+    left : (n_queries, rank) float32
+    sides, ends : (rank + 1, n) and (2, rank + 1, n_chunks) float32
+        `right` and, last, `scale` of a block of documents, with their `chunk_ends`.
+    begin : int
+        Where the columns of `sims` begin in that block: a multiple of CHUNK.
+    thresholds : (n_queries,) float32
+    error : float
+        More than the bound of a chunk can be off by rounding.
     """
-    n, stopped = len(rows), 0
+    n, n_chunks, rank, stopped = len(rows), most.shape[1], left.shape[1], 0
+    changed, slack = np.empty(CHUNK, np.float32), np.float32(error)
     for q in range(len(sims)):
-        at = count[q]
+        at, chunk = count[q], todo[q]
         if at < 0:
-            todo[q] = n
+            todo[q] = n_chunks
             continue
-        row, thresholds = sims[q], table[q]
-        first = todo[q]
-        while first < n:
-            if at + _CHUNK > seen.shape[1]:
+        row, threshold = sims[q], thresholds[q]
+        while chunk < n_chunks:
+            if at + CHUNK > seen.shape[1]:
                 stopped += 1
                 break
-            end = min(first + _CHUNK, n)
-            for i in range(first, end):
-                if row[i] >= thresholds[bins[i]] and rows[i] != skip[q]:
-                    seen[q, at] = rows[i]
-                    cosines[q, at] = row[i]
-                    at += 1
-            first = end
-        todo[q] = first
+            place = begin // CHUNK + chunk
+            bound = most[q, chunk]
+            for r in range(rank):
+                bound += max(left[q, r] * ends[0, r, place], left[q, r] * ends[1, r, place])
+            bound *= ends[1 if bound > 0 else 0, rank, place]  # no scale is negative
+            if bound + slack >= threshold:
+                first, end = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+                for i in range(end - first):
+                    changed[i] = row[first + i]
+                for r in range(rank):
+                    side, weight = sides[r, begin + first : begin + end], left[q, r]
+                    for i in range(len(side)):
+                        changed[i] += weight * side[i]
+                scale = sides[rank, begin + first : begin + end]
+                for i in range(len(scale)):
+                    changed[i] *= scale[i]
+                for i in range(len(scale)):
+                    if changed[i] >= threshold and rows[first + i] != skip[q]:
+                        seen[q, at] = rows[first + i]
+                        cosines[q, at] = changed[i]
+                        at += 1
+            chunk += 1
+        todo[q] = chunk
         count[q] = at
     return stopped
 
@@ -400,8 +475,8 @@ def nearest_queries(cosines: Any, cuts: Any, nearest: Any) -> None:
             own = nearest[i, fold]
             own[:] = -np.inf
             row = cosines[i, cuts[fold] : cuts[fold + 1]]
-            for first in range(0, len(row), _CHUNK):
-                chunk = row[first : min(first + _CHUNK, len(row))]
+            for first in range(0, len(row), CHUNK):
+                chunk = row[first : min(first + CHUNK, len(row))]
                 if _passing(chunk, own[0]):
                     for value in chunk:
                         if value > own[0]:
@@ -422,8 +497,8 @@ def nearest_documents(cosines: Any, first_row: int, best: Any, rows: Any) -> Non
     least = best[:, 0].copy()
     for i in range(len(cosines)):
         line = cosines[i]
-        for first in range(0, len(line), _CHUNK):
-            last = min(first + _CHUNK, len(line))
+        for first in range(0, len(line), CHUNK):
+            last = min(first + CHUNK, len(line))
             reached = np.int32(0)
             for q in range(first, last):
                 reached += np.int32(line[q] > least[q])

@@ -3,7 +3,8 @@
 Documents are read once, in blocks that double until they reach a fixed size. A block is turned to unit
 float32 rows, sorted into segments of similar log r. Each thread has its own queries: it multiplies them with
 a tile of the block that fits its cache, and scans the tile at once against one threshold per query and
-segment. What passes goes to the query's buffer. Whenever the documents seen have grown by half, buffers are
+segment. Families share the largest cosine of every chunk of columns, and look into a chunk only where it may
+pass. What passes goes to the query's buffer. Whenever the documents seen have grown by half, buffers are
 compacted and thresholds raised. Survivors are computed again in float64, so that the result does not depend
 on block size, threads or the BLAS library: float32 only decides with a margin that covers its own rounding.
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +43,6 @@ class Arm:
     ----------
     bins : (n_docs,) uint8
         Segment of each document: documents of a segment have similar slopes.
-    level : bool
-        Whether there is one segment only.
     weight : (n_docs, 2) float32
         What γ does to a cosine at the first node, and from one node to the next: factors, or terms. One row
         where γ does nothing.
@@ -70,7 +69,6 @@ class Arm:
             middle = float(np.mean(nodes) * family.slope.mean())
             middle += 0.0 if family.base is None else float(family.base.mean())
         bins = deal(family.slope, segments)
-        self.level = bool((bins == bins[0]).all())
         self.weight = _weight(family, nodes, middle)
         highest = summits(family, bins, nodes, segments, middle)
         self.bins = bins if self.affine is None else np.broadcast_to(bins[0], len(self.affine.scale))
@@ -81,11 +79,42 @@ class Arm:
             self.relief = (np.exp(-highest) * (1.0 - 1e-6)).astype(np.float32)
             self.lowest = -error
 
-    def similarities(self, tile: Tile, queries: slice) -> Tile:
-        """What this family takes for the cosines of a tile."""
+    def sides(self, rows: Ints) -> Sides:
+        """What a scan wants of some documents, in this order."""
         if self.affine is None:
-            return tile
-        return Tile(self.affine.tile(tile.sims, queries, tile.rows), tile.rows)
+            return Sides(self.bins[rows], _NONE, _NONE[None])
+        both = np.empty((self.affine.right.shape[1] + 1, len(rows)), dtype=np.float32)
+        both[:-1] = self.affine.right[rows].T
+        both[-1] = self.affine.scale[rows]
+        ends = np.empty((2, len(both), chunks(len(rows))), dtype=np.float32)
+        kernels.chunk_ends(both, ends)
+        return Sides(self.bins[rows], both, ends)
+
+
+class Sides(NamedTuple):
+    """What the scan of one family wants of some documents.
+
+    Attributes
+    ----------
+    bins : (n,) uint8
+        Their segments.
+    affine : (rank + 1, n) float32
+        `Affine.right` and, last, `scale`; empty where there is none.
+    ends : (2, rank + 1, n_chunks) float32
+        The least and the largest of these in every chunk.
+    """
+
+    bins: npt.NDArray[np.uint8]
+    affine: npt.NDArray[np.float32]
+    ends: npt.NDArray[np.float32]
+
+
+_NONE = np.empty((0, 0), dtype=np.float32)
+
+
+def chunks(n: int) -> int:
+    """How many chunks n columns have."""
+    return -(-n // kernels.CHUNK)
 
 
 def _weight(family: Family, nodes: Floats, middle: float) -> npt.NDArray[np.float32]:
@@ -102,11 +131,22 @@ def _weight(family: Family, nodes: Floats, middle: float) -> npt.NDArray[np.floa
 
 
 def deal(slope: Floats, segments: int) -> npt.NDArray[np.uint8]:
-    """Segment of each document: about equally many documents in each, in ascending order of slope."""
-    edges = np.quantile(slope[:: max(1, len(slope) // 65536)], np.linspace(0.0, 1.0, segments + 1))
+    """Segment of each document, in ascending order of slope.
+
+    Half of the cuts leave about equally many documents between them, the others equally much of the range:
+    the few in a long tail, of whom γ makes most, share no threshold with the many. So do the many with one
+    slope (a count of zero) with nobody else.
+    """
+    some = slope[:: max(1, len(slope) // 65536)]
+    many = segments // 2
+    edges = np.quantile(some, np.arange(1, many) / many) if many else np.empty(0)
+    even = np.linspace(some.min(), some.max(), segments - many + 2)[1:-1]
+    edges = np.sort(np.concatenate((edges, even)))[: segments - 1]
+    again = 1 + np.flatnonzero(np.diff(edges) == 0.0)
+    edges[again] = np.nextafter(edges[again], np.inf)
     bins = scratch(len(slope), np.uint8)
-    for some in cuts(len(slope)):
-        bins[some] = np.searchsorted(edges[1:-1], slope[some], side="right")
+    for here in cuts(len(slope)):
+        bins[here] = np.searchsorted(edges, slope[here], side="right")
     return bins
 
 
@@ -128,8 +168,9 @@ def rounding(dim: int) -> float:
 class Buffers:
     """What some queries have kept under one family, and their thresholds; one thread works on it."""
 
-    def __init__(self, arm: Arm, n_queries: int, k: int, capacity: int) -> None:
-        self.arm, self.k = arm, k
+    def __init__(self, arm: Arm, queries: slice, k: int, capacity: int) -> None:
+        self.arm, self.k, n_queries = arm, k, queries.stop - queries.start
+        self.left = None if arm.affine is None else arm.affine.left[queries].astype(np.float32)
         n_nodes, n_segments = arm.relief.shape
         self.seen = np.empty((n_queries, capacity), dtype=np.int32)
         self.cosines = np.empty((n_queries, capacity), dtype=np.float32)
@@ -137,16 +178,28 @@ class Buffers:
         self.levels = np.zeros((n_queries, n_nodes), dtype=np.int32)  # bits of 0.0
         self.table = np.full((n_queries, n_segments), arm.lowest, dtype=np.float32)
 
-    def add(self, scan: Callable[..., int], tile: Tile, runs: Any, skip: Ints) -> None:
+    def add(self, tile: Tile, sides: Sides, ordered: bool, skip: Ints) -> None:
         """Scan a tile; compact, then grow, wherever a buffer is full."""
         todo = np.zeros(len(self.count), dtype=np.int64)
-        fixed = tile.sims, tile.rows, runs, self.table, skip, todo
-        while scan(*fixed, self.seen, self.cosines, self.count):
+        while self._scan(tile, sides, ordered, skip, todo):
             before = self.count.max()
             self.compact()
             if self.count.max() > before // 2:  # real candidates, not thresholds that lag behind
                 self.seen = np.concatenate((self.seen, np.empty_like(self.seen)), axis=1)
                 self.cosines = np.concatenate((self.cosines, np.empty_like(self.cosines)), axis=1)
+
+    def _scan(self, tile: Tile, sides: Sides, ordered: bool, skip: Ints, todo: Ints) -> int:
+        """Queries that stopped before the end of the tile."""
+        buffers = skip, todo, self.seen, self.cosines, self.count
+        given = tile.sims, tile.most, tile.rows
+        if self.left is None:
+            bins = sides.bins[tile.first : tile.first + len(tile.rows)]
+            stopped: int = kernels.scan(*given, bins, ordered, self.table, *buffers)
+            return stopped
+        thresholds = self.table[:, self.arm.bins[0]].copy()
+        affine = self.left, sides.affine, sides.ends, tile.first
+        stopped = kernels.scan_affine(*given, *affine, thresholds, self.arm.error, *buffers)
+        return stopped
 
     def compact(self, last: bool = False) -> None:
         """Prune, and raise the thresholds; `last` when no document is to come."""
@@ -173,10 +226,29 @@ class Buffers:
 
 
 class Tile(NamedTuple):
-    """Cosines of one thread's queries with some documents, (n_queries, n_columns), and their rows."""
+    """Some documents of a block and one thread's queries.
+
+    Attributes
+    ----------
+    sims : (n_queries, n_columns) float32
+        Cosines.
+    most : (n_queries, n_chunks) float32
+        Their `kernels.peaks`.
+    rows : (n_columns,) int32
+        Document rows.
+    first : int
+        Where they begin in the block.
+    """
 
     sims: npt.NDArray[np.float32]
+    most: npt.NDArray[np.float32]
     rows: npt.NDArray[np.int32]
+    first: int
+
+
+def evenly(n: int, width: int) -> list[slice]:
+    """n columns in whole chunks, `width` of them at most at a time, about as many every time."""
+    return cuts(n, chunks(-(-n // -(-n // width))) * kernels.CHUNK)
 
 
 def room(k: int, n_queries: int) -> int:
@@ -190,52 +262,38 @@ class Share:
     def __init__(
         self, queries: slice, unit: npt.NDArray[np.float32], skip: Ints, arms: list[Arm], k: int
     ) -> None:
-        self.queries, self.unit, self.skip = queries, unit, skip
-        self.width = max(256, _TILE // len(unit))
-        self.buffers = [Buffers(arm, len(unit), k, room(k, len(unit))) for arm in arms]
-        self.space = np.empty(len(unit) * self.width, dtype=np.float32)
+        n = len(unit)
+        self.unit, self.skip = unit, skip
+        self.width = max(256, _TILE // n // kernels.CHUNK * kernels.CHUNK)
+        self.buffers = [Buffers(arm, queries, k, room(k, n)) for arm in arms]
+        self.sims = np.empty(n * self.width, dtype=np.float32)
+        self.most = np.empty(n * chunks(self.width), dtype=np.float32)
 
     def take(self, block: Block, compact: bool, last: bool) -> None:
         """Multiply these queries with a block, tile by tile, and keep what passes."""
-        for columns, pieces in block.tiles(self.width):
-            shape = len(self.unit), columns.stop - columns.start
-            sims = self.space[: shape[0] * shape[1]].reshape(shape)
-            np.matmul(self.unit, block.unit[columns].T, out=sims)
-            tile = Tile(sims, block.rows[columns])
-            for place, buffers in enumerate(self.buffers):
-                own = buffers.arm.similarities(tile, self.queries)
-                if place == 0:
-                    buffers.add(kernels.scan_pieces, own, pieces, self.skip)
-                elif buffers.arm.level:
-                    one = np.array([[0, shape[1], buffers.arm.bins[0]]], dtype=np.int64)
-                    buffers.add(kernels.scan_pieces, own, one, self.skip)
-                else:
-                    buffers.add(kernels.scan_bins, own, buffers.arm.bins[tile.rows], self.skip)
+        for columns in evenly(len(block.rows), self.width):
+            tile = self._multiplied(block, columns)
+            for place, (buffers, sides) in enumerate(zip(self.buffers, block.sides, strict=True)):
+                buffers.add(tile, sides, place == 0, self.skip)
         if compact:
             for buffers in self.buffers:
                 buffers.compact(last)
+
+    def _multiplied(self, block: Block, columns: slice) -> Tile:
+        n, wide = len(self.unit), columns.stop - columns.start
+        sims = self.sims[: n * wide].reshape(n, wide)
+        most = self.most[: n * chunks(wide)].reshape(n, -1)
+        np.matmul(self.unit, block.unit[columns].T, out=sims)
+        kernels.peaks(sims, most)
+        return Tile(sims, most, block.rows[columns], columns.start)
 
 
 class Block:
     """Some documents: unit float32 rows in the order of the first family's segments."""
 
-    def __init__(self, rows: Ints, bins: npt.NDArray[np.uint8], unit: npt.NDArray[np.float32]) -> None:
+    def __init__(self, rows: Ints, unit: npt.NDArray[np.float32], arms: Sequence[Arm]) -> None:
         self.rows, self.unit = rows.astype(np.int32), unit
-        self.bins = bins
-        self.cut: dict[int, list[tuple[slice, Ints]]] = {}
-
-    def tiles(self, width: int) -> list[tuple[slice, Ints]]:
-        """Columns of each tile of this width, and its runs of one segment, counted from its first column."""
-        if width not in self.cut:
-            n = len(self.bins)
-            starts = np.union1d(np.flatnonzero(np.diff(self.bins)) + 1, np.arange(0, n, width))
-            runs = np.stack((starts, np.append(starts[1:], n), self.bins[starts]), axis=1).astype(np.int64)
-            own = np.searchsorted(starts, np.arange(0, n + width, width))
-            self.cut[width] = [
-                (slice(first, min(first + width, n)), runs[a:b] - np.array([first, first, 0]))
-                for first, a, b in zip(range(0, n, width), own[:-1], own[1:], strict=True)
-            ]
-        return self.cut[width]
+        self.sides = [arm.sides(rows) for arm in arms]
 
 
 def pieces_of(n: int, first: int, block: int) -> list[slice]:
@@ -288,8 +346,7 @@ def stream(
             rows = piece.start + np.argsort(arms[0].bins[piece], kind="stable")
             here = slice(0, len(rows))
             unit_rows(run, docs, piece, rows - piece.start, unit[here], count)
-            block = Block(rows, arms[0].bins[rows], unit[here])
-            block.tiles(shares[0].width)  # before the threads ask for it
+            block = Block(rows, unit[here], arms)
             compact = piece.stop >= GROWTH * compacted or piece.stop == n
             run(partial(Share.take, block=block, compact=compact, last=piece.stop == n), shares)
             compacted = piece.stop if compact else compacted
