@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from radii.errors import InputError, shown
 
 Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
 Floats = npt.NDArray[np.float64]
+Made = TypeVar("Made")
 
 # A block of this many bytes in float64 stays near the processor and far below any memory limit.
 _BLOCK_BYTES = 8 << 20
@@ -106,6 +107,22 @@ class Embeddings:
         norms = row_norms(self.vectors)
         self.unchanged()
         return self.usable(norms)
+
+    @cached_property
+    def mean_unit(self) -> Floats:
+        """The mean of the unit rows, (1/n) Σ d / ‖d‖: (dim,) float64."""
+        step = max(1, _CACHED_BYTES // (8 * self.dim))
+        sums = shared(lambda some: self.unit(some).sum(axis=0), cuts(len(self), step), self.vectors.size)
+        mean: Floats = sum(sums, np.zeros(self.dim)) / len(self)
+        return mean
+
+    def unit(self, some: slice) -> Floats:
+        """d / ‖d‖ of some rows: (n_rows, dim) float64."""
+        self.unchanged()
+        block = widening(self.vectors)(self.vectors[some])
+        out = None if np.may_share_memory(block, self.vectors) else block
+        unit: Floats = np.divide(block, self.norms[some, None], out=out)
+        return unit
 
     def usable(self, norms: Floats) -> Floats:
         """`norms` of these rows, wherever they were computed; InputError where one is no direction's."""
@@ -236,14 +253,17 @@ def row_norms(vectors: Vectors) -> Floats:
                 here = slice(start, min(start + step, share.stop))
                 norms[here] = _norms(wide(vectors[here]))
 
-    if n * dim <= _SHARED:
-        fill(slice(0, n))
-        return norms
-    count = available_threads()
-    share = step * -(-n // (step * count))
-    with ThreadPoolExecutor(count) as pool:
-        list(pool.map(fill, cuts(n, share)))
+    list(shared(fill, cuts(n, step * -(-n // (step * available_threads()))), n * dim))
     return norms
+
+
+def shared(job: Callable[[slice], Made], over: Iterable[slice], size: int) -> Iterator[Made]:
+    """`map(job, over)`, on all processors where it is about more than a few million numbers."""
+    if size <= _SHARED:
+        yield from map(job, over)
+        return
+    with ThreadPoolExecutor(available_threads()) as pool:
+        yield from pool.map(job, over)
 
 
 def _norms(block: Floats) -> Floats:

@@ -16,7 +16,7 @@ from radii.data.scratch import scratch
 from radii.evidence.arms import NORM, RESIDUAL, Contender, Start, multiplier
 from radii.evidence.holdout import held_out
 from radii.evidence.question import BANK_FOLDS, Question
-from radii.evidence.rivals import PROJECTIONS, affines, extended, local_scaling, mean_unit
+from radii.evidence.rivals import PROJECTIONS, affines, extended, local_scaling
 from radii.ranking.family import Affine, Family
 from radii.ranking.path import ExponentPath, MetricPath
 from radii.ranking.score import Bools, Ints
@@ -70,8 +70,7 @@ class Field:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.question, self.signals = question, signals
-        mean = mean_unit(question.docs)
-        self.projections = {name: make(question.docs, mean) for name, make in PROJECTIONS.items()}
+        self.projections = {name: make(question.docs) for name, make in PROJECTIONS.items()}
         changed = affines(self.projections, question.docs, question.queries)
         self.powers = {name: 1.0 if name == NORM else _power(values) for name, values in signals.items()}
         if question.banked:

@@ -19,9 +19,11 @@ from radii.data.scratch import scratch
 from radii.ranking.directions import directions
 from radii.ranking.family import Affine
 from radii.ranking.score import Ints
+from radii.ranking.threads import available_threads, cuts, threads
 
 Pair = tuple[Embeddings, Embeddings]
-_ROWS = 2048  # documents at a time
+_ROWS = 1024  # documents at a time
+_TOGETHER = 32  # such blocks whose products are held at once
 _COPIED = 1 << 26  # numbers; a copy of the corpus with more is not made, but read row by row
 _VANISHED = 1e-6  # a shorter rest of a unit vector is rounding: it has no direction
 
@@ -59,10 +61,10 @@ class Projection:
         """
         return affines({"": self}, docs, queries)[""]
 
-    def read(self, unit: Floats) -> Floats:
-        """⟨c, x̂⟩ and ⟨x̂, t⟩ of (n, dim) unit vectors: (n, 1 + n_directions)."""
-        found: Floats = unit @ np.column_stack((self.centre, self.directions.T))
-        return found
+    @property
+    def columns(self) -> Floats:
+        """(dim, 1 + n_directions): x̂ times these is ⟨c, x̂⟩ and ⟨x̂, t⟩, what is read of a vector."""
+        return np.column_stack((self.centre, self.directions.T))
 
     def left(self, found: Floats) -> Floats:
         """The side of the queries of `affine`, of what was read of them: (n, 2 + n_directions)."""
@@ -84,22 +86,30 @@ class Projection:
 
     def _changed(self, some: Embeddings) -> Embeddings:
         out = np.empty(some.vectors.shape, dtype=np.float32)
-        for here, unit in _unit_blocks(some):
-            out[here] = self.moved(unit)
+        for here in cuts(len(some), _ROWS):
+            out[here] = self.moved(some.unit(here))
         return Embeddings(some.ids, out, some.source)
 
 
 def affines(changes: Mapping[str, Projection], docs: Embeddings, queries: Embeddings) -> dict[str, Affine]:
     """`Projection.affine` of each, from one reading of the documents."""
-    asked = np.concatenate([unit for _, unit in _unit_blocks(queries)])
+    columns = [change.columns for change in changes.values()]
+    stacked, ends = np.hstack(columns), np.cumsum([part.shape[1] for part in columns])[:-1]
     rights = {name: scratch((len(docs), 2 + len(change.directions))) for name, change in changes.items()}
     lengths = {name: scratch(len(docs)) for name in changes}
-    for here, unit in _unit_blocks(docs):
-        for name, change in changes.items():
-            rights[name][here], lengths[name][here] = change.right(change.read(unit))
+
+    def read(some: Embeddings, here: slice) -> Iterator[tuple[str, Projection, Floats]]:
+        return zip(changes, changes.values(), np.hsplit(some.unit(here) @ stacked, ends), strict=True)
+
+    def fill(here: slice) -> None:
+        for name, change, found in read(docs, here):
+            rights[name][here], lengths[name][here] = change.right(found)
+
+    with threads(available_threads()) as run:
+        run(fill, cuts(len(docs), _ROWS))
     return {
-        name: Affine(change.left(change.read(asked)), rights[name], _inverted(lengths[name]))
-        for name, change in changes.items()
+        name: Affine(change.left(found), rights[name], _inverted(lengths[name]))
+        for name, change, found in read(queries, slice(0, len(queries)))
     }
 
 
@@ -112,27 +122,33 @@ def _inverted(lengths: Floats) -> Floats:
     return lengths
 
 
-def centred(docs: Embeddings, mean: Floats | None = None) -> Projection:
-    """Less the mean unit document, `mean` where it is known: x̂ − μ. Source: arXiv 2511.11041."""
-    return Projection(mean_unit(docs) if mean is None else mean, np.empty((0, docs.dim)))
+def centred(docs: Embeddings) -> Projection:
+    """Less the mean unit document: x̂ − μ. Source: arXiv 2511.11041."""
+    return Projection(docs.mean_unit, np.empty((0, docs.dim)))
 
 
-def without_mean_direction(docs: Embeddings, mean: Floats | None = None) -> Projection:
+def without_mean_direction(docs: Embeddings) -> Projection:
     """Without the projection on the mean document: x̂ − ⟨x̂, μ̂⟩ μ̂. Source: arXiv 2511.11041."""
-    mean = mean_unit(docs) if mean is None else mean
-    return Projection(np.zeros(docs.dim), (mean / np.linalg.norm(mean))[None, :])
+    return Projection(np.zeros(docs.dim), (docs.mean_unit / np.linalg.norm(docs.mean_unit))[None, :])
 
 
-def all_but_the_top(docs: Embeddings, mean: Floats | None = None) -> Projection:
+def all_but_the_top(docs: Embeddings) -> Projection:
     """Centred, without the dim / 100 leading principal directions of the documents.
 
     Source: arXiv 1702.01417.
     """
-    mean = mean_unit(docs) if mean is None else mean
-    moments = np.zeros((docs.dim, docs.dim))
-    for _, unit in _unit_blocks(docs):
-        y = unit - mean
-        moments += y.T @ y
+    mean, moments = docs.mean_unit, np.zeros((docs.dim, docs.dim))
+
+    def products(here: slice) -> Floats:
+        y = docs.unit(here)
+        y -= mean
+        return np.asarray(y.T @ y)
+
+    with threads(available_threads()) as run:
+        blocks = cuts(len(docs), _ROWS)
+        for some in cuts(len(blocks), _TOGETHER):
+            for found in run(products, blocks[some]):  # summed in order, by however many threads
+                moments += found
     return Projection(mean, np.linalg.eigh(moments)[1][:, -max(1, docs.dim // 100) :].T)
 
 
@@ -161,21 +177,6 @@ def local_scaling(last: npt.ArrayLike, n_queries: int) -> Affine:
     sigma = np.sqrt(np.maximum(2.0 - 2.0 * np.asarray(last, dtype=np.float64), _VANISHED))
     scale = np.divide(sigma.min(), sigma, out=scratch(sigma.shape))
     return Affine(-np.ones((n_queries, 1)), np.broadcast_to(np.float64(1.0), (len(sigma), 1)), scale)
-
-
-def _unit_blocks(some: Embeddings) -> Iterator[tuple[slice, Floats]]:
-    for start, block in some.blocks(_ROWS):
-        here = slice(start, start + len(block))
-        yield here, block / some.norms[here, None]
-
-
-def mean_unit(docs: Embeddings) -> Floats:
-    """The mean of the unit documents: (dim,)."""
-    total = np.zeros(docs.dim)
-    for _, unit in _unit_blocks(docs):
-        total += unit.sum(axis=0)
-    mean: Floats = total / len(docs)
-    return mean
 
 
 def extended(some: Embeddings, column: npt.ArrayLike) -> Embeddings:

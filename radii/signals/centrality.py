@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from radii.data.embeddings import Embeddings, Floats
+from radii.data.embeddings import Embeddings, Floats, shared
+from radii.data.processors import cuts
 from radii.errors import InputError
 
 # A mean of unit vectors that cancel is rounding: some units of 1e-16, in any direction.
 CANCELLED_BELOW = 1e-12
+_ROWS = 512  # at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +46,7 @@ def mean_direction(docs: Embeddings | npt.ArrayLike) -> MeanDirection:
     0.707
     """
     docs = Embeddings.of(docs)
-    total = np.zeros(docs.dim)
-    for start, block in docs.blocks():
-        total += (block / docs.norms[start : start + len(block), None]).sum(axis=0)
-    mean = total / len(docs)
+    mean = docs.mean_unit
     length = float(np.linalg.norm(mean))
     if length < CANCELLED_BELOW:
         raise InputError(
@@ -82,7 +81,10 @@ def centrality(docs: Embeddings | npt.ArrayLike, towards: MeanDirection | None =
             fix="take the mean direction of vectors of the same model",
         )
     cosines = np.empty(len(docs))
-    for start, block in docs.blocks():
-        rows = slice(start, start + len(block))
-        cosines[rows] = (block / docs.norms[rows, None]) @ towards.unit
-    return cosines.clip(-1.0, 1.0)
+
+    def fill(some: slice) -> None:
+        # Not by BLAS, whose threads would wait for those that call it.
+        cosines[some] = np.einsum("ij,j->i", docs.unit(some), towards.unit)
+
+    list(shared(fill, cuts(len(docs), _ROWS), docs.vectors.size))
+    return cosines.clip(-1.0, 1.0, out=cosines)
