@@ -96,28 +96,6 @@ Told = tuple[Floats, Single, Floats]  # `near`, `last` and `mass` of a Bank
 Said = tuple[Floats, Single, Floats, Single, Ints]  # of a part; then cosines and rows of every query's first
 
 
-def _told(nearest: Single, mass: Floats) -> Told:
-    """What the queries of all other folds say, (n_folds, n_rows) each, from what those of each fold say.
-
-    Parameters
-    ----------
-    nearest : (n_rows, n_folds, 10) float32
-        The largest cosines with the queries of each fold, −inf where there are fewer.
-    mass : (n_rows, n_folds) float64
-        Σ exp((cos − 1) / τ) over them.
-    """
-    n, n_folds = mass.shape
-    near, last, total = untold(n_folds, n)
-    for f in range(n_folds):
-        others = [g for g in range(n_folds) if g != f]
-        best = np.sort(nearest[:, others].reshape(n, -1), axis=1)[:, -NEIGHBOURS:].astype(np.float64)
-        there = np.isfinite(best)
-        near[f] = np.where(there, best, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
-        last[f] = np.where(there, best, np.inf).min(axis=1)
-        total[f] = 1.0 + TEMPERATURE * np.log(np.maximum(mass[:, others].sum(axis=1), 1e-300))
-    return near, last, total
-
-
 def _but_own(rows: Ints, cuts: Ints, n: int) -> npt.NDArray[np.int32]:
     """How often each of n documents is in the lists of all folds but one: (n_folds, n)."""
     counts = scratch((len(cuts) - 1, n), np.int32)
@@ -145,26 +123,39 @@ def _cosines(block: Single, rows: slice, unit: Single, skip: Ints) -> Single:
     return cosines
 
 
-def _mass(cosines: Single, cuts: Ints) -> Floats:
-    """Σ exp((cos − 1) / τ) per fold: relative to a cosine of 1 nothing overflows."""
-    grown = np.exp((cosines - np.float32(1.0)) * np.float32(1.0 / TEMPERATURE))
-    total = np.add.reduceat(grown, np.minimum(cuts[:-1], grown.shape[1] - 1), axis=1, dtype=np.float64)
-    total[:, np.diff(cuts) == 0] = 0.0  # where nothing is, reduceat takes the next
-    return np.asarray(total)
+def _grown(cosines: Single) -> Single:
+    """exp((cos − 1) / τ), in their place: relative to a cosine of 1 nothing overflows."""
+    cosines -= np.float32(1.0)
+    cosines *= np.float32(1.0 / TEMPERATURE)
+    return np.exp(cosines, out=cosines)
+
+
+def _mass(sums: Floats) -> Floats:
+    """`mass` of a Bank, (n_folds, n_rows), of the (n_rows, n_folds) sums of `_grown` over each fold."""
+    of_others = np.einsum("if,fg->gi", sums, 1.0 - np.eye(sums.shape[1]))
+    mass: Floats = 1.0 + TEMPERATURE * np.log(np.maximum(of_others, 1e-300))
+    return mass
 
 
 def _plainly(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int) -> tuple[Told, Ints]:
     """All at once: what is told of every document, and the first k of every query, (n_queries, k)."""
     block = (np.asarray(docs.vectors, dtype=np.float64) / docs.norms[:, None]).astype(np.float32)
     cosines = _cosines(block, slice(0, len(docs)), unit, skip)
-    nearest = np.full((len(docs), len(cuts) - 1, NEIGHBOURS), -np.inf, dtype=np.float32)
+    near, last, mass = untold(len(cuts) - 1, len(docs))
     for f, (a, b) in enumerate(pairwise(cuts)):
-        some = min(NEIGHBOURS, b - a)
+        best = np.delete(cosines, slice(a, b), axis=1)
+        some = min(NEIGHBOURS, best.shape[1])
         if some:
-            nearest[:, f, :some] = np.partition(cosines[:, a:b], b - a - some, axis=1)[:, b - a - some :]
+            best = np.partition(best, -some, axis=1)[:, -some:]
+        near[f] = best.sum(axis=1, dtype=np.float64) / max(some, 1)
+        last[f] = best.min(axis=1, initial=np.inf)
     by_query = np.ascontiguousarray(-cosines.T)
     tops = np.argsort(by_query, axis=1, kind="stable")[:, :k]
-    return _told(nearest, _mass(cosines, cuts)), tops
+    grown = _grown(cosines)
+    mass[:] = _mass(
+        np.stack([grown[:, a:b].sum(axis=1, dtype=np.float64) for a, b in pairwise(cuts)], axis=1)
+    )
+    return (near, last, mass), tops
 
 
 @dataclass(eq=False)
@@ -234,7 +225,7 @@ def ask_part(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, tol
 
     Each of `count` threads has its own documents and its own lists of every query.
     """
-    from radii.ranking import kernels  # imports numba
+    from radii.ranking import bank_kernels as kernels  # imports numba
     from radii.ranking.threads import cuts as parts
     from radii.ranking.threads import threads
 
@@ -242,18 +233,20 @@ def ask_part(docs: Embeddings, unit: Single, skip: Ints, cuts: Ints, k: int, tol
     near, last, mass = told
     best = np.full((count, len(unit), k), -np.inf, dtype=np.float32)
     rows = np.full((count, len(unit), k), -1, dtype=np.int64)
+    fold = np.repeat(np.arange(n_folds), np.diff(cuts))
     # Whole tiles for every thread, too.
     shares = parts(n, _ROWS * -(-n // (_ROWS * count)))
 
     def work(share: int) -> None:
-        nearest = np.empty((_ROWS, n_folds, NEIGHBOURS), dtype=np.float32)
+        sums = np.empty((_ROWS, n_folds))
         for at in range(shares[share].start, shares[share].stop, _ROWS):
             here = slice(at, min(at + _ROWS, n))
             cosines = _cosines(directions(docs, here), here, unit, skip)
-            own = nearest[: len(cosines)]
-            kernels.nearest_queries(cosines, cuts, own)
+            own = sums[: len(cosines)]
+            kernels.nearest_queries(cosines, fold, NEIGHBOURS, near[:, here], last[:, here])
             kernels.nearest_documents(cosines, at, best[share], rows[share])
-            near[:, here], last[:, here], mass[:, here] = _told(own, _mass(cosines, cuts))
+            kernels.fold_sums(_grown(cosines), cuts, own)
+            mass[:, here] = _mass(own)
 
     docs.unchanged()
     with threads(count) as run:

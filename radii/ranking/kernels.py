@@ -88,17 +88,8 @@ def pair_dots(docs: Any, queries: Any, rows: Any, owner: Any, out: Any) -> None:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _passing(values: Any, threshold: Any) -> Any:
-    """How many values reach the threshold. Counting from 0 over a slice is what lets this vectorise."""
-    reached = np.int32(0)
-    for i in range(len(values)):
-        reached += np.int32(values[i] >= threshold)
-    return reached
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _passing_own(values: Any, bins: Any, thresholds: Any) -> Any:
-    """How many values reach the threshold of their segment."""
+def _passing(values: Any, bins: Any, thresholds: Any) -> Any:
+    """How many values reach the threshold of their segment: a count from 0 over a slice is vectorised."""
     reached = np.int32(0)
     for i in range(len(values)):
         reached += np.int32(values[i] >= thresholds[bins[i]])
@@ -184,7 +175,7 @@ def scan(
                 least = thresholds[bins[first]]
                 for segment in range(bins[first] + 1, bins[end - 1] + 1):
                     least = min(least, thresholds[segment])
-            if most[q, chunk] >= least and _passing_own(row[first:end], bins[first:end], thresholds):
+            if most[q, chunk] >= least and _passing(row[first:end], bins[first:end], thresholds):
                 for i in range(first, end):
                     if row[i] >= thresholds[bins[i]] and rows[i] != skip[q]:
                         seen[q, at] = rows[i]
@@ -444,69 +435,3 @@ def survivors(seen: Any, count: Any, rows: Any) -> None:
         if count[q] > 0:
             rows[at : at + count[q]] = np.sort(seen[q, : count[q]])
             at += count[q]
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _insert(ascending: Any, value: Any) -> int:
-    """Put a value larger than the first into an ascending array, in the first's stead; where it went."""
-    at = 0
-    while at + 1 < len(ascending) and ascending[at + 1] < value:
-        ascending[at] = ascending[at + 1]
-        at += 1
-    ascending[at] = value
-    return at
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def nearest_queries(cosines: Any, cuts: Any, nearest: Any) -> None:
-    """The k largest cosines of every document with the queries of each fold.
-
-    Parameters
-    ----------
-    cosines : (n_rows, n_queries) float32
-        Queries fold by fold.
-    cuts : (n_folds + 1,) int64
-        Where the folds begin.
-    nearest : (n_rows, n_folds, k) float32
-        Filled, ascending; −inf where a fold has fewer queries.
-    """
-    for i in range(len(cosines)):
-        for fold in range(len(cuts) - 1):
-            own = nearest[i, fold]
-            own[:] = -np.inf
-            row = cosines[i, cuts[fold] : cuts[fold + 1]]
-            for first in range(0, len(row), CHUNK):
-                chunk = row[first : min(first + CHUNK, len(row))]
-                if _passing(chunk, own[0]):
-                    for value in chunk:
-                        if value > own[0]:
-                            _insert(own, value)
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def nearest_documents(cosines: Any, first_row: int, best: Any, rows: Any) -> None:
-    """Raise the k best documents of every query by those of a block; of equal ones the earlier row stays.
-
-    Parameters
-    ----------
-    cosines : (n_rows, n_queries) float32
-        Documents `first_row`, `first_row` + 1 ...
-    best, rows : (n_queries, k) float32 and int64
-        Ascending by cosine, and among equals by descending row.
-    """
-    least = best[:, 0].copy()
-    for i in range(len(cosines)):
-        line = cosines[i]
-        for first in range(0, len(line), CHUNK):
-            last = min(first + CHUNK, len(line))
-            reached = np.int32(0)
-            for q in range(first, last):
-                reached += np.int32(line[q] > least[q])
-            if reached:
-                for q in range(first, last):
-                    if line[q] > least[q]:
-                        at = _insert(best[q], line[q])
-                        for j in range(at):
-                            rows[q, j] = rows[q, j + 1]
-                        rows[q, at] = first_row + i
-                        least[q] = best[q, 0]

@@ -1,4 +1,4 @@
-"""What a scan keeps, against every document looked at by itself; how documents are dealt into segments."""
+"""Kernels against plain formulas: what a scan keeps, what a bank's lists hold; how documents are dealt."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radii.ranking import kernels
+from radii.ranking import bank_kernels, kernels
 from radii.ranking.streaming import chunks, deal, evenly
+from radii.ranking.threads import cuts
 
 
 def tile(seed, n_queries, n):
@@ -132,3 +133,50 @@ def test_tiles_are_whole_chunks_of_about_one_width(n, width):
     assert all(a.stop == b.start for a, b in pairwise(tiles))
     assert all(some.start % kernels.CHUNK == 0 and some.stop - some.start <= width for some in tiles)
     assert len(tiles) == -(-n // width)
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 90), st.integers(1, 5), st.integers(1, 12), st.floats(-1.0, 1.0)
+)
+def test_the_nearest_queries_of_all_folds_but_one(seed, n_queries, n_folds, k, level):
+    """Ties, a fold far nearer than others, empty folds, fewer queries than k, rows unlike the last."""
+    rng = np.random.default_rng(seed)
+    fold = np.sort(rng.integers(0, n_folds, n_queries))
+    spread = rng.choice([0.0, 0.01, 0.3], 6)[:, None]
+    cosines = np.clip(level + spread * rng.normal(size=(6, n_queries)), -1.0, 1.0)
+    cosines[::2] += 0.8 * (fold == 0)
+    cosines[rng.random(cosines.shape) < 0.3] = -1.0  # as where a document is the query
+    cosines = np.clip(cosines, -1.0, 1.0).astype(np.float32)
+    near, last = np.empty((n_folds, 6)), np.empty((n_folds, 6), dtype=np.float32)
+    bank_kernels.nearest_queries(cosines, fold, k, near, last)
+    for f in range(n_folds):
+        best = np.sort(cosines[:, fold != f].astype(np.float64), axis=1)[:, -k:]
+        if best.shape[1]:
+            np.testing.assert_allclose(near[f], best.mean(axis=1), atol=1e-12)
+            np.testing.assert_array_equal(last[f], best[:, 0])
+        else:
+            assert (near[f] == 0.0).all()
+            assert (last[f] == np.inf).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_the_first_documents_of_every_query_block_by_block(seed, n):
+    """Of equal cosines the earlier row stays."""
+    rng = np.random.default_rng(seed)
+    cosines = rng.choice([-0.5, 0.0, 0.25, 0.5], (n, 35)).astype(np.float32)
+    best = np.full((35, 7), -np.inf, dtype=np.float32)
+    rows = np.full((35, 7), -1, dtype=np.int64)
+    for some in cuts(n, 9):
+        bank_kernels.nearest_documents(cosines[some], some.start, best, rows)
+    expected = np.argsort(-cosines.T, axis=1, kind="stable")[:, :7]
+    assert (rows[:, ::-1][:, : min(n, 7)] == expected).all()
+
+
+def test_sums_of_folds():
+    terms = np.random.default_rng(0).random((5, 50), dtype=np.float32)
+    sums, ends = np.empty((5, 3)), np.array([0, 20, 20, 50])
+    bank_kernels.fold_sums(terms, ends, sums)
+    wide = terms.astype(np.float64)
+    np.testing.assert_allclose(sums[:, 0], wide[:, :20].sum(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(sums[:, 2], wide[:, 20:].sum(axis=1), rtol=1e-14)
+    assert (sums[:, 1] == 0.0).all()
