@@ -22,6 +22,8 @@ _FEW = 600  # documents: to look for those that cannot rank takes longer than to
 
 _TOGETHER = 1 << 17  # heights of lines looked at together: a megabyte
 
+_ALL = slice(None)
+
 Found = list[tuple[Ints, Floats]]
 
 
@@ -60,19 +62,19 @@ def exhaustive(
         allowed = np.ones(sims.shape, dtype=bool)
         own = np.flatnonzero(excluded[rows] >= 0)
         allowed[own, excluded[rows[own]]] = False
-        enough = np.count_nonzero((sims > error) & allowed, axis=1) >= k
         block = _Block(rows, sims, allowed, error)
+        enough = [block.enough(family, k) for family in families]
         wanting = [np.array([row in some for row in rows.tolist()]) for some in asked]
         masks = [
-            block.possible(family, want & (enough | family.additive), k, nodes)
-            for family, want in zip(families, wanting, strict=True)
+            block.possible(family, want & sure, k, nodes)
+            for family, want, sure in zip(families, wanting, enough, strict=True)
         ]
         for at, row in enumerate(rows.tolist()):
             asking = [place for place, want in enumerate(wanting) if want[at]]
             kept = {
                 place: block.reaching(families[place], at, np.flatnonzero(masks[place][at]), k, nodes)
                 for place in asking
-                if enough[at] or families[place].additive
+                if enough[place][at]
             }
             # Exact cosines once for all families; all of them where signs decide.
             every = np.flatnonzero(allowed[at])
@@ -82,7 +84,9 @@ def exhaustive(
                 if place in kept:
                     chosen = kept[place]
                 else:
-                    chosen = every[beyond_positives(families[place].lines(precise, every), k, nodes)]
+                    family = families[place]
+                    lines = family.lines(family.similarity(precise, row, every), every)
+                    chosen = every[beyond_positives(lines, k, nodes)]
                 cosines = precise[np.searchsorted(some, chosen)]
                 found[place].append((chosen, families[place].similarity(cosines, row, chosen)))
     return found
@@ -105,30 +109,52 @@ class _Block:
 
     @cached_property
     def _logs(self) -> tuple[Floats, Floats]:
-        """Bounds of log cosine; documents that are not positive are dealt with by `possible`."""
-        low = np.log(np.maximum(self.sims - self.error, 1e-300))
-        # Twice the error: never log of zero.
-        return low, np.log(np.maximum(self.sims + 2 * self.error, 1e-300))
+        return _logs(self.sims, self.error)
+
+    @cached_property
+    def _sure(self) -> Ints:
+        return self._positive(self.sims, self.error)
+
+    def _positive(self, sims: Floats, error: float) -> Ints:
+        """(n_rows,) how many documents are surely positive."""
+        positive: Ints = np.count_nonzero((sims > error) & self.allowed, axis=1)
+        return positive
+
+    def similarities(self, family: Family, at: Ints | int | slice = _ALL) -> tuple[Floats, float]:
+        """What the family takes for the cosines of one or some of the rows, and how far off it may be."""
+        if family.affine is None:
+            return self.sims[at], self.error
+        return family.similarities(self.sims[at], self.rows[at]), 4.0 * self.error * family.affine.bound
+
+    def enough(self, family: Family, k: int) -> Bools:
+        """(n_rows,) whether a row has k documents that are surely positive, or needs none to be."""
+        if family.additive:
+            return np.ones(len(self.rows), dtype=bool)
+        sure = self._sure if family.affine is None else self._positive(*self.similarities(family))
+        return sure >= k
 
     def _heights(self, family: Family, at: Ints | int) -> tuple[Floats, Floats]:
         """Bounds of every document's height at γ = 0, for one or some of the rows."""
         if family.additive:
-            some, error = family.similarities(self.sims[at], self.rows[at]), self.error
-            error *= 1.0 if family.affine is None else 4.0 * family.affine.bound
+            some, error = self.similarities(family, at)
             return some - error, some + error
-        low, high = (part[at] for part in self._logs)
+        if family.affine is None:
+            low, high = (part[at] for part in self._logs)
+        else:
+            low, high = _logs(*self.similarities(family, at))
         return (low, high) if family.base is None else (low + family.base, high + family.base)
 
     def possible(self, family: Family, which: Bools, k: int, nodes: Floats) -> Bools:
         """(n_rows, n_docs) what can reach the top k, judged at three nodes; for rows in `which` only."""
         here = self.allowed & which[:, None]
         if not family.additive:
-            here &= self.sims > -self.error
+            sims, error = self.similarities(family)
+            here &= sims > -error
         n = self.sims.shape[1]
         if n <= _FEW:
             return here
         few = nodes[[0, len(nodes) // 2, -1]] if len(nodes) > 3 else nodes
-        few = few[:1] if family.affine is not None else few
+        few = few[:1] if family.fixed_at_every_node else few
         step = max(1, _TOGETHER // (n * len(few)))
         asked = np.flatnonzero(which)
         for first in range(0, len(asked), step):
@@ -140,11 +166,17 @@ class _Block:
 
     def reaching(self, family: Family, at: int, some: Ints, k: int, nodes: Floats) -> Ints:
         """Of documents `some` those that can reach the top k of one row, judged at all nodes."""
-        if self.sims.shape[1] <= _FEW or len(some) <= 8 * k or family.affine is not None or len(nodes) <= 3:
+        if self.sims.shape[1] <= _FEW or len(some) <= 8 * k or family.fixed_at_every_node or len(nodes) <= 3:
             return some
         low, high = (part[None, some] for part in self._heights(family, at))
         left: Ints = some[reachable_together(low, high, family.slope[some], k, nodes)[0]]
         return left
+
+
+def _logs(sims: Floats, error: float) -> tuple[Floats, Floats]:
+    """Bounds of the logarithm; documents that are not positive are dealt with by `possible`."""
+    # Twice the error: never log of zero.
+    return np.log(np.maximum(sims - error, 1e-300)), np.log(np.maximum(sims + 2 * error, 1e-300))
 
 
 def _cosines(docs: Embeddings, queries: Embeddings, which: Ints) -> Iterator[tuple[Ints, Floats]]:

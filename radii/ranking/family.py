@@ -5,9 +5,10 @@
     affine   (cos(q, d) + ⟨left_q, right_d⟩) · scale_d    the same at every γ
 
 `power` with the norm is score_γ; with another number per document it is an arm that competes with it; with
-log ‖d'‖ as `base` it starts from the inner product of other vectors. `bias` subtracts a penalty, such as how
-similar a document is to queries in general. `affine` is the cosine of vectors that were centred or projected,
-without ever making them: it differs from cos(q, d) by a matrix of low rank and a scale.
+γ' log r' as `base` it goes on from where such an arm arrived. `bias` subtracts a penalty, such as how similar
+a document is to queries in general. `affine` is the cosine of vectors that were centred or projected, without
+ever making them: it differs from cos(q, d) by a matrix of low rank and a scale. `power` may go on from that,
+too.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Family:
     base : (n_docs,) float64, optional
         Added to the logarithm of the cosine; `power` only.
     affine : Affine, optional
-        What takes the place of the cosine; additive only.
+        What takes the place of the cosine.
     """
 
     slope: Floats
@@ -92,6 +93,10 @@ class Family:
         slope *= exponent
         return cls(slope, base=base)
 
+    def on(self, affine: Affine) -> Family:
+        """`power` of this in the place of the cosine."""
+        return Family(self.slope, base=self.base, affine=affine)
+
     @classmethod
     def bias(cls, penalty: Floats, *, scale: float = 1.0) -> Family:
         """cos − γ · scale · penalty, for (n_docs,) finite penalties."""
@@ -102,6 +107,11 @@ class Family:
         """(cos + ⟨left, right⟩) · scale at every γ."""
         level = np.broadcast_to(np.float64(0.0), len(affine.scale))  # of every document, in eight bytes
         return cls(level, additive=True, affine=affine)
+
+    @property
+    def fixed_at_every_node(self) -> bool:
+        """Whether γ changes nothing, for any document."""
+        return self.additive and self.affine is not None
 
     def similarity(self, cosines: Floats, queries: Ints | int, rows: Ints) -> Floats:
         """What this family takes for the cosines of query rows with document rows, pair by pair."""

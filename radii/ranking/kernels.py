@@ -97,6 +97,15 @@ def _passing(values: Any, bins: Any, thresholds: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _least_of_segments(thresholds: Any, first: int, last: int) -> Any:
+    """The least threshold of these and all segments between."""
+    least = thresholds[first]
+    for segment in range(first + 1, last + 1):
+        least = min(least, thresholds[segment])
+    return least
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def peaks(sims: Any, out: Any) -> None:
     """The largest cosine of every chunk of columns, or 0 where none is positive.
 
@@ -170,11 +179,7 @@ def scan(
                 stopped += 1
                 break
             first, end = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
-            least = lowest
-            if ordered:
-                least = thresholds[bins[first]]
-                for segment in range(bins[first] + 1, bins[end - 1] + 1):
-                    least = min(least, thresholds[segment])
+            least = _least_of_segments(thresholds, bins[first], bins[end - 1]) if ordered else lowest
             if most[q, chunk] >= least and _passing(row[first:end], bins[first:end], thresholds):
                 for i in range(first, end):
                     if row[i] >= thresholds[bins[i]] and rows[i] != skip[q]:
@@ -206,8 +211,10 @@ def scan_affine(
     sides: Any,
     ends: Any,
     begin: int,
-    thresholds: Any,
     error: float,
+    bins: Any,
+    ordered: bool,
+    table: Any,
     skip: Any,
     todo: Any,
     seen: Any,
@@ -223,7 +230,6 @@ def scan_affine(
         `right` and, last, `scale` of a block of documents, with their `chunk_ends`.
     begin : int
         Where the columns of `sims` begin in that block: a multiple of CHUNK.
-    thresholds : (n_queries,) float32
     error : float
         More than the bound of a chunk can be off by rounding.
     """
@@ -234,18 +240,20 @@ def scan_affine(
         if at < 0:
             todo[q] = n_chunks
             continue
-        row, threshold = sims[q], thresholds[q]
+        row, thresholds = sims[q], table[q]
+        lowest = thresholds.min()
         while chunk < n_chunks:
             if at + CHUNK > seen.shape[1]:
                 stopped += 1
                 break
+            first, end = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+            least = _least_of_segments(thresholds, bins[first], bins[end - 1]) if ordered else lowest
             place = begin // CHUNK + chunk
             bound = most[q, chunk]
             for r in range(rank):
                 bound += max(left[q, r] * ends[0, r, place], left[q, r] * ends[1, r, place])
             bound *= ends[1 if bound > 0 else 0, rank, place]  # no scale is negative
-            if bound + slack >= threshold:
-                first, end = chunk * CHUNK, min((chunk + 1) * CHUNK, n)
+            if bound + slack >= least:
                 for i in range(end - first):
                     changed[i] = row[first + i]
                 for r in range(rank):
@@ -256,7 +264,7 @@ def scan_affine(
                 for i in range(len(scale)):
                     changed[i] *= scale[i]
                 for i in range(len(scale)):
-                    if changed[i] >= threshold and rows[first + i] != skip[q]:
+                    if changed[i] >= thresholds[bins[first + i]] and rows[first + i] != skip[q]:
                         seen[q, at] = rows[first + i]
                         cosines[q, at] = changed[i]
                         at += 1

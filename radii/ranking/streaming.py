@@ -33,6 +33,7 @@ from radii.ranking.survivors import unit_rows, with_cosines
 from radii.ranking.threads import available_threads, cuts, threads
 
 GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
+_EMPTY = -69.0  # log 1e-30
 _TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
 
 
@@ -43,6 +44,8 @@ class Arm:
     ----------
     bins : (n_docs,) uint8
         Segment of each document: documents of a segment have similar slopes.
+    level : bool
+        Whether there is one segment only.
     weight : (n_docs, 2) float32
         What γ does to a cosine at the first node, and from one node to the next: factors, or terms. One row
         where γ does nothing.
@@ -56,11 +59,13 @@ class Arm:
 
     def __init__(self, family: Family, nodes: Floats, segments: int, error: float) -> None:
         self.additive, self.affine, self.error, span = family.additive, family.affine, error, 1.0
+        n = len(family.slope)
         if self.affine is not None:
             span = self.affine.bound
             self.error = 4.0 * error * span
-            nodes = nodes[:1]  # the same at every node
-            family = Family(family.slope[:1], additive=True)  # and for every document
+        if family.fixed_at_every_node:
+            nodes = nodes[:1]
+            family = Family(family.slope[:1], additive=True)  # the same for every document
         # A common factor or term changes no ranking: factors are kept near 1, and sums above 0.
         if family.additive:
             ends = family.slope.min(), family.slope.max()
@@ -71,13 +76,14 @@ class Arm:
         bins = deal(family.slope, segments)
         self.weight = _weight(family, nodes, middle)
         highest = summits(family, bins, nodes, segments, middle)
-        self.bins = bins if self.affine is None else np.broadcast_to(bins[0], len(self.affine.scale))
+        self.bins = bins if len(bins) == n else np.broadcast_to(bins[0], n)
+        self.level = bool((bins == bins[0]).all())
         if family.additive:
             self.relief = (-highest - 1e-5).astype(np.float32)
             self.lowest = -span - 1.0
         else:
             self.relief = (np.exp(-highest) * (1.0 - 1e-6)).astype(np.float32)
-            self.lowest = -error
+            self.lowest = -self.error
 
     def sides(self, rows: Ints) -> Sides:
         """What a scan wants of some documents, in this order."""
@@ -157,7 +163,8 @@ def summits(
     highest = np.full((len(nodes), segments), -np.inf)
     base = np.empty(0) if family.base is None else family.base
     kernels.segment_maxima(bins, family.slope, base, nodes, highest)
-    return np.where(np.isinf(highest), 0.0, highest - middle)  # an empty segment meets no document
+    # An empty segment meets no document: as if γ took almost everything from it.
+    return np.where(np.isinf(highest), _EMPTY, highest - middle)
 
 
 def rounding(dim: int) -> float:
@@ -190,15 +197,15 @@ class Buffers:
 
     def _scan(self, tile: Tile, sides: Sides, ordered: bool, skip: Ints, todo: Ints) -> int:
         """Queries that stopped before the end of the tile."""
-        buffers = skip, todo, self.seen, self.cosines, self.count
         given = tile.sims, tile.most, tile.rows
+        bins = sides.bins[tile.first : tile.first + len(tile.rows)]
+        thresholds = bins, ordered or self.arm.level, self.table
+        buffers = skip, todo, self.seen, self.cosines, self.count
         if self.left is None:
-            bins = sides.bins[tile.first : tile.first + len(tile.rows)]
-            stopped: int = kernels.scan(*given, bins, ordered, self.table, *buffers)
-            return stopped
-        thresholds = self.table[:, self.arm.bins[0]].copy()
-        affine = self.left, sides.affine, sides.ends, tile.first
-        stopped = kernels.scan_affine(*given, *affine, thresholds, self.arm.error, *buffers)
+            stopped: int = kernels.scan(*given, *thresholds, *buffers)
+        else:
+            affine = self.left, sides.affine, sides.ends, tile.first, self.arm.error
+            stopped = kernels.scan_affine(*given, *affine, *thresholds, *buffers)
         return stopped
 
     def compact(self, last: bool = False) -> None:

@@ -61,7 +61,7 @@ class Arm:
 
     def __init__(self, family: Family, nodes: Floats, segments: int, error: float, place: Any) -> None:
         affine = family.affine
-        nodes = nodes if affine is None else nodes[:1]  # the same at every node
+        nodes = nodes[:1] if family.fixed_at_every_node else nodes
         at_nodes = [family.at(node) for node in nodes]
         middle = float(np.mean(at_nodes))  # a common term changes no ranking
         reach = max(float(np.abs(moved - middle).max()) for moved in at_nodes)

@@ -76,8 +76,11 @@ def test_a_scan_of_changed_cosines_keeps_what_reaches_the_threshold(seed, n_quer
     padded = np.concatenate((ordered[:, :1] - 1.0, ordered, ordered[:, -1:] + 1.0), axis=1)
     thresholds = np.array([padded[q, i : i + 2].mean() for q, i in enumerate(at)])
     clear = np.abs(changed - thresholds[:, None]).min(axis=1) > 1e-5
-    given_ = sims, most, rows, left, sides, ends, begin, thresholds.astype(np.float32), 1e-6, skip
-    found = scanned(lambda *to: kernels.scan_affine(*given_, *to), n_queries)
+    # Another segment has another threshold, and no document here: a chunk's bound may be looser, never wrong.
+    bins, ordered = np.full(n, 1, dtype=np.uint8), bool(rng.integers(2))
+    table = np.stack((thresholds - rng.normal(size=n_queries), thresholds), axis=1).astype(np.float32)
+    fixed = sims, most, rows, left, sides, ends, begin, 1e-6, bins, ordered, table, skip
+    found = scanned(lambda *to: kernels.scan_affine(*fixed, *to), n_queries)
     for q in np.flatnonzero(clear):
         passes = (changed[q] >= thresholds[q]) & (rows != skip[q])
         assert set(found[q]) == set(rows[passes].tolist())

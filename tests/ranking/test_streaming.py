@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from radii.data.embeddings import Embeddings
 from radii.ranking.candidates import find_candidates
-from radii.ranking.family import Family
+from radii.ranking.family import Affine, Family
 from radii.ranking.kernels import _level
 from radii.ranking.path import ExponentPath, exponent_path
 from radii.ranking.search import Search, Sizes
@@ -159,6 +159,44 @@ def test_additive_scores_are_the_direct_ranking(case, block, nodes):
             cosines = (case.docs @ case.queries[row]) / (docs.norms * queries.norms[row])
             expected = np.sort(cosines - gamma * penalty)[::-1][: case.k]
             np.testing.assert_allclose(path.scores(row, gamma), expected, atol=1e-12)
+
+
+@settings(max_examples=60)
+@given(corpora(), st.integers(1, 9), st.integers(1, 5), st.integers(0, 3))
+def test_a_power_of_changed_cosines_is_the_direct_ranking(case, block, nodes, rank):
+    """((cos + ⟨left, right⟩) · scale) · e^base · r^γ, streamed and not; zeros and negatives too."""
+    docs, queries = Embeddings.of(case.docs), Embeddings.of(case.queries)
+    rng, gammas = np.random.default_rng(case.seed), (case.low, case.high)
+    affine = Affine(
+        rng.normal(0.0, 0.3, (len(queries), rank)),
+        rng.normal(size=(len(docs), rank)),
+        rng.choice([0.0, 0.5, 1.0], len(docs)),
+    )
+    base, multiplier = rng.normal(0.0, 0.3, len(docs)), rng.uniform(0.5, 2.0, len(docs))
+    family = Family.power(multiplier, base=base).on(affine)
+    nobody = np.full(len(queries), -1)
+    for sizes in (None, Sizes(block=block, queries=1, first=2, segments=3, nodes=nodes)):
+        [found] = find_candidates(docs, queries, [family], case.k, gammas, nobody, Search(sizes=sizes))
+        path = ExponentPath(docs, queries, case.k, gammas, family, found)
+        for row, gamma in zip(range(len(queries)), np.linspace(*gammas, len(queries)), strict=True):
+            cosines = (case.docs @ case.queries[row]) / (docs.norms * queries.norms[row])
+            changed = (cosines + affine.right @ affine.left[row]) * affine.scale
+            expected = np.sort(changed * np.exp(base) * multiplier**gamma)[::-1][: case.k]
+            np.testing.assert_allclose(path.scores(row, gamma), expected, atol=1e-12)
+
+
+def test_a_larger_corpus_of_changed_cosines():
+    docs, queries = gaussian(4000, 20, 16, "f4")
+    docs, queries = Embeddings.of(docs), Embeddings.of(queries)
+    rng = np.random.default_rng(2)
+    affine = Affine(rng.normal(0, 0.2, (20, 3)), rng.normal(0, 0.3, (4000, 3)), rng.uniform(0.2, 1.0, 4000))
+    families = [Family.power(docs.norms), Family.power(docs.norms).on(affine)]
+    asked = docs, queries, families, 10, (-1.0, 1.0), np.full(20, -1)
+    together = find_candidates(*asked, Search(sizes=Sizes(block=512)))
+    for family, one, other in zip(families, together, find_candidates(*asked), strict=True):
+        fast, slow = (ExponentPath(docs, queries, 10, (-1.0, 1.0), family, c) for c in (one, other))
+        assert_same(slow, fast, 20)
+        assert len(one.rows) < 1.2 * len(other.rows) + 200
 
 
 @given(st.lists(st.floats(0.0, 1e3, width=32), min_size=1, max_size=60), st.data())
