@@ -18,7 +18,7 @@ from claims import Claim, judge, side_by_side
 
 from radii.data.embeddings import Embeddings, row_norms
 from radii.ranking.candidates import find_candidates, search_all
-from radii.ranking.family import Family
+from radii.ranking.family import Family, Group
 from radii.ranking.partition import Asked, find_part, merge, placed, restricted, window
 from radii.ranking.search import Search, Sizes
 from radii.ranking.threads import cuts
@@ -82,7 +82,7 @@ def main() -> None:
             )
 
         def at_once() -> None:
-            search_all(docs, queries, families, *asked, whole)
+            search_all(docs, [Group(queries, families, NOTHING)], *asked[:2], whole)
 
         kept()
         best = side_by_side(3, kept=kept, again=again, at_once=at_once)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-LARGE = 32 << 20  # bytes
+LARGE = 8 << 20  # bytes
 
 
 def scratch(shape: int | tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
     """An array to be written before it is read, like `numpy.empty`.
 
-    One of more than 32 MB lies in a nameless file of the folder for temporary files (TMPDIR), which is gone
+    One of more than 8 MB lies in a nameless file of the folder for temporary files (TMPDIR), which is gone
     with the array, or with the process, however that ends. Like pages of an input file, its pages take no
     memory that the system cannot have back. Where there is no such file (a full disk, Windows, macOS), the
     array lies in memory.

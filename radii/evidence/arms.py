@@ -10,17 +10,18 @@ import numpy as np
 from radii.data.embeddings import Embeddings, Floats
 from radii.evidence.intervals import Estimate
 from radii.evidence.question import Question
+from radii.ranking.family import Affine
 
 NORM, RESIDUAL = "norm", "norm, rest regressed out"  # the two multipliers that are the norm's own
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A ranking to go on from: cos(q, d) · e^base over some vectors, for some queries."""
+    """A ranking to go on from, for some queries: cos(q, d) · e^base, or `affine` in the cosine's place."""
 
-    docs: Embeddings
     queries: Embeddings
-    base: Floats | None
+    base: Floats | None = None
+    affine: Affine | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +45,8 @@ class Contender:
     offered : bool
         Whether it may be recommended: not when it is a special case of another arm, or cannot be served.
     build : callable, optional
-        The vectors and the base of the ranking that this arm arrives at, for the queries of each part, made
-        one after the other; see `Field.beyond`. None for arms of the norm itself, and where nothing can be
-        put on top.
+        The ranking that this arm arrives at, for the queries of each part; see `Field.beyond`. None for arms
+        of the norm itself, and where nothing can be put on top.
     """
 
     name: str

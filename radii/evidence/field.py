@@ -7,7 +7,7 @@ share one product of documents and queries, are tuned and judged by `held_out`, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -16,10 +16,10 @@ from radii.data.scratch import scratch
 from radii.evidence.arms import NORM, RESIDUAL, Contender, Start, multiplier
 from radii.evidence.holdout import held_out
 from radii.evidence.question import BANK_FOLDS, Question
-from radii.evidence.rivals import PROJECTIONS, affines, extended, local_scaling
-from radii.ranking.family import Affine, Family
+from radii.evidence.rivals import PROJECTIONS, affines, local_scaling, penalised
+from radii.ranking.family import Family
 from radii.ranking.path import ExponentPath, MetricPath
-from radii.ranking.score import Bools, Ints
+from radii.ranking.score import Bools
 from radii.ranking.steps import Curves
 
 # What the bank makes of every document: names of arms.
@@ -33,8 +33,6 @@ HUB, SOFTMAX, DENSITY, OCCURRENCE, LOCAL = (
 # A multiplier whose logarithm varies more than this is tempered by a power: with an exponent of 1 it would
 # rank by itself, and all that matters would happen in a sliver around 0.
 _WIDEST = 0.5
-# A copy of the corpus with more numbers than this takes gigabytes: nothing is put on top of such an arm.
-_COPIED = 1 << 28
 
 
 class Field:
@@ -71,7 +69,7 @@ class Field:
     ) -> None:
         self.question, self.signals = question, signals
         self.projections = {name: make(question.docs) for name, make in PROJECTIONS.items()}
-        changed = affines(self.projections, question.docs, question.queries)
+        self.changed = affines(self.projections, question.docs, question.queries)
         self.powers = {name: 1.0 if name == NORM else _power(values) for name, values in signals.items()}
         if question.banked:
             for name in (DENSITY, OCCURRENCE):
@@ -83,39 +81,31 @@ class Field:
         self.path_of: dict[str, ExponentPath] = {}
         pieces: dict[str, list[Curves]] = {}
         active: list[Bools] = []
-        for part, rows in enumerate(question.parts):
-            if rows.size:
-                told = None if progress is None else partial(_tell, progress, part, len(question.parts))
-                self._run(part, rows, shared, changed, told, pieces)
-                active.append(self._active(part, self.ids[-len(rows) :]))
-        if not self.ids:  # let the metric say why
-            question.paths(question.docs, question.queries, {NORM: shared[NORM]})
+        parts = [part for part, rows in enumerate(question.parts) if rows.size]
+        asked = [question.queries.part(question.parts[part]) for part in parts]
+        groups = [(some, self._families(part, shared)) for part, some in zip(parts, asked, strict=True)]
+        if not groups:  # let the metric say why
+            groups = [(question.queries, {NORM: shared[NORM]})]
+        for part, found in zip(parts, question.paths(groups, progress), strict=True):
+            path, steps = found[NORM]
+            self.ids += steps.ids
+            self.path_of |= dict.fromkeys(steps.ids, path)
+            active.append(self._active(part, steps.ids))
+            for name, (_, one) in found.items():
+                pieces.setdefault(name, []).append(one.curves)
         # In the order of the queries, so that no sum depends on how they were dealt.
         order = np.argsort([question.queries.rows[name] for name in self.ids])
         self.ids = [self.ids[at] for at in order]
         self.curves = {name: Curves.joined(some).part(order) for name, some in pieces.items()}
         self.active = np.concatenate(active)[order] if active else np.zeros(0, dtype=bool)
 
-    def _run(
-        self,
-        part: int,
-        rows: Ints,
-        shared: dict[str, Family],
-        changed: Mapping[str, Affine],
-        told: Callable[[int, int], None] | None,
-        pieces: dict[str, list[Curves]],
-    ) -> None:
-        """Answer some queries under every family. What only they need is gone before others are answered."""
-        question = self.question
+    def _families(self, part: int, shared: dict[str, Family]) -> dict[str, Family]:
+        """All ways to rank for the queries of a part."""
+        rows = self.question.parts[part]
         families = shared | self._banked(part, len(rows))
-        for name, affine in changed.items():
-            families[name] = Family.fixed(Affine(affine.left[rows], affine.right, affine.scale))
-        found = question.paths(question.docs, question.queries.part(rows), families, told)
-        path, steps = found[NORM]
-        self.ids += steps.ids
-        self.path_of |= dict.fromkeys(steps.ids, path)
-        for name, (_, one) in found.items():
-            pieces.setdefault(name, []).append(one.curves)
+        for name, affine in self.changed.items():
+            families[name] = Family.fixed(affine.part(rows))
+        return families
 
     def _active(self, part: int, ids: Sequence[str]) -> Bools:
         """Whether the first document of each of these queries is first for a query of their bank."""
@@ -168,9 +158,9 @@ class Field:
 
         def build() -> Iterable[Start]:
             if signal in self.signals:
-                return [Start(question.docs, question.asked, gamma * np.log(self.signals[signal]))]
+                return [Start(question.asked, gamma * np.log(self.signals[signal]))]
             return (
-                Start(question.docs, question.queries.part(rows), gamma * np.log(self._told(signal, part)))
+                Start(question.queries.part(rows), gamma * np.log(self._told(signal, part)))
                 for part, rows in enumerate(question.parts)
             )
 
@@ -218,12 +208,11 @@ class Field:
         )
 
     def _penalised(self, name: str, weight: float) -> Iterator[Start]:
-        """cos − w b as an inner product with one more dimension, part by part."""
+        """cos − w b, part by part."""
         question = self.question
         bank = question.bank.near if name == HUB else question.bank.mass
         for rows, penalty in zip(question.parts, bank, strict=True):
-            docs, queries = extended(question.docs, -weight * penalty), question.queries.part(rows)
-            yield Start(docs, extended(queries, np.ones(len(queries))), np.log(docs.norms))
+            yield Start(question.queries.part(rows), affine=penalised(penalty, weight, len(rows)))
 
     def dynamic(self) -> Contender:
         """Inverted softmax where the query's first document is first for a query of the bank, else cosine.
@@ -266,37 +255,29 @@ class Field:
     def projected(self, name: str) -> Contender:
         """The cosine of centred or projected vectors."""
         question = self.question
+        rows = np.flatnonzero(question.judged)
 
         def build() -> list[Start]:
-            return [Start(*self.projections[name].pair(question.docs, question.asked), None)]
+            return [Start(question.asked, affine=self.changed[name].part(rows))]
 
-        small = question.docs.vectors.size <= _COPIED
-        at = name, 0.0
-        return self.fixed(name, "mean direction", {}, at, offered=True, build=build if small else None)
+        return self.fixed(name, "mean direction", {}, (name, 0.0), offered=True, build=build)
 
     def beyond(self, base: Contender, values: Floats) -> Contender:
         """What an exponent of `values` adds, on held-out queries, to the ranking that `base` arrives at."""
-        question = self.question
-        ids: list[str] = []
-        pieces = []
-        family = Family.power(values)
-        for start in base.build() if base.build is not None else []:
-            if len(start.queries):
-                own = {"own": Family(family.slope, base=start.base)}
-                steps = question.paths(start.docs, start.queries, own)["own"][1]
-                ids += steps.ids
-                pieces.append(steps.curves)
-        found = held_out(Curves.joined(pieces), *question.gamma_range, question.seed, question.protocol)
-        at = {query: row for row, query in enumerate(ids)}
+        question, family = self.question, Family.power(values)
+        starts = [start for start in (base.build() if base.build is not None else []) if len(start.queries)]
+        groups = [
+            (start.queries, {"own": Family(family.slope, base=start.base, affine=start.affine)})
+            for start in starts
+        ]
+        steps = [found["own"][1] for found in question.paths(groups)]
+        curves = Curves.joined([some.curves for some in steps])
+        found = held_out(curves, *question.gamma_range, question.seed, question.protocol)
+        at = {query: row for row, query in enumerate(name for some in steps for name in some.ids)}
         gains = found.gains[[at[query] for query in self.ids]]
         return Contender(
             f"norm beyond {base.name}", NORM, {"gamma": found.gamma}, gains, found.estimate, found.chosen
         )
-
-
-def _tell(progress: Callable[[int, int], None], part: int, parts: int, done: int, total: int) -> None:
-    """What one part has done, as a share of all parts."""
-    progress(part * total + done, parts * total)
 
 
 def _power(*columns: Floats) -> float:

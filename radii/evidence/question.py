@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from radii.evidence.intervals import Estimate, estimate
 from radii.ranking.bank import Bank, ask_bank
 from radii.ranking.family import Family
 from radii.ranking.metrics import Metric
-from radii.ranking.path import ExponentPath, Grades, MetricPath, exponent_paths
+from radii.ranking.path import ExponentPath, Grades, MetricPath, paths_together
 from radii.ranking.score import Bools, Ints
 from radii.ranking.search import Search
 
@@ -83,26 +83,26 @@ class Question:
 
     def paths(
         self,
-        docs: Embeddings,
-        queries: Embeddings,
-        families: Mapping[str, Family],
+        groups: Sequence[tuple[Embeddings, Mapping[str, Family]]],
         progress: Callable[[int, int], None] | None = None,
-    ) -> dict[str, tuple[ExponentPath, MetricPath]]:
-        """Paths and metrics of some families over other vectors or some of the queries."""
-        found = exponent_paths(
-            docs,
-            queries,
-            list(families.values()),
+    ) -> list[dict[str, tuple[ExponentPath, MetricPath]]]:
+        """Paths and metrics of each group of queries under its families."""
+        found = paths_together(
+            self.docs,
+            [(queries, list(families.values())) for queries, families in groups],
             k=self.metric.k,
             gamma_range=self.gamma_range,
             exclude_self=self.exclude_self,
             search=self.search,
             progress=progress,
         )
-        return {
-            name: (path, path.metric(self.metric, self.qrels))
-            for name, path in zip(families, found, strict=True)
-        }
+        return [
+            {
+                name: (path, path.metric(self.metric, self.qrels))
+                for name, path in zip(families, paths, strict=True)
+            }
+            for (_, families), paths in zip(groups, found, strict=True)
+        ]
 
     def worth(self, gains: Floats) -> Estimate:
         """Estimate of the mean of (n_judged,) gains, by the protocol."""

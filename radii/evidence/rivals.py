@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.data.scratch import scratch
-from radii.ranking.directions import directions
 from radii.ranking.family import Affine
-from radii.ranking.score import Ints
 from radii.ranking.threads import available_threads, cuts, threads
 
 Pair = tuple[Embeddings, Embeddings]
 _ROWS = 1024  # documents at a time
 _TOGETHER = 32  # such blocks whose products are held at once
-_COPIED = 1 << 26  # numbers; a copy of the corpus with more is not made, but read row by row
 _VANISHED = 1e-6  # a shorter rest of a unit vector is rounding: it has no direction
 
 
@@ -179,43 +174,7 @@ def local_scaling(last: npt.ArrayLike, n_queries: int) -> Affine:
     return Affine(-np.ones((n_queries, 1)), np.broadcast_to(np.float64(1.0), (len(sigma), 1)), scale)
 
 
-def extended(some: Embeddings, column: npt.ArrayLike) -> Embeddings:
-    """Unit vectors with one more dimension, in float32: ⟨(q̂, 1), (d̂, −b_d)⟩ = cos − b_d.
-
-    Where a copy would take gigabytes, rows are made when they are asked for.
-    """
-    last = np.broadcast_to(np.asarray(column, dtype=np.float64), len(some))
-    if len(some) * (some.dim + 1) > _COPIED:
-        return Embeddings(some.ids, Extended(some, last), some.source)  # type: ignore[arg-type]
-    out = np.empty((len(some), some.dim + 1), dtype=np.float32)
-    for start, block in some.blocks():
-        here = slice(start, start + len(block))
-        out[here, :-1] = block / some.norms[here, None]
-    out[:, -1] = last
-    return Embeddings(some.ids, out, some.source)
-
-
-class Extended:
-    """What `extended` gives, as an array of which some rows exist at a time."""
-
-    dtype, ndim = np.dtype(np.float32), 2
-
-    def __init__(self, some: Embeddings, last: Floats) -> None:
-        self._some, self._last = some, last
-        self.shape = len(some), some.dim + 1
-        self.size = self.shape[0] * self.shape[1]
-        # What reads rows out of an array by themselves asks this first; here rows are made together.
-        self.flags = SimpleNamespace(c_contiguous=False)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, at: slice | Ints) -> npt.NDArray[np.float32]:
-        last = self._last[at]
-        out = np.empty((len(last), self.shape[1]), dtype=np.float32)
-        directions(self._some, at, out[:, :-1])
-        out[:, -1] = last
-        return out
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        return self[:].astype(dtype or self.dtype)
+def penalised(penalty: Floats, weight: float, n_queries: int) -> Affine:
+    """cos − w b_d, for (n_docs,) penalties b: at one weight, so that an exponent can go on from it."""
+    scale = np.broadcast_to(np.float64(1.0), len(penalty))
+    return Affine(np.full((n_queries, 1), -weight), penalty[:, None], scale)

@@ -9,7 +9,7 @@ from typing import Any
 
 _WORTH = 500_000_000  # pairs; below this numba takes about as long as importing torch
 
-Stream = Callable[..., list[tuple[Any, Any, Any]]]
+Stream = Callable[..., list[list[tuple[Any, Any, Any]]]]
 
 
 def streaming(backend: str, pairs: int) -> Stream:

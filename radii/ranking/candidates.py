@@ -9,13 +9,14 @@ document without missing one (THEORY.md, section 6).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.backends import streaming
-from radii.ranking.family import Family
+from radii.ranking.family import Family, Group
 from radii.ranking.score import Bools, Ints
 from radii.ranking.search import Search, Sizes
 
@@ -76,59 +77,80 @@ def find_candidates(
     -------
     list of Candidates, one per family
     """
-    docs, queries = docs.moderate(), queries.moderate()
-    search = search or Search()
-    asked = docs, queries, families, k, gamma_range, excluded
-    if search.sizes is None and search.backend == "auto" and len(docs) * len(queries) <= _SMALL:
-        found = _all_exhaustive(*asked)
+    group = Group(queries, families, excluded)
+    [found] = find_together(docs, [group], k, gamma_range, search, progress)
+    return found
+
+
+def find_together(
+    docs: Embeddings,
+    groups: Sequence[Group],
+    k: int,
+    gamma_range: tuple[float, float],
+    search: Search | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[list[Candidates]]:
+    """`find_candidates` of every group. A large problem reads the documents once for all of them."""
+    docs, search = docs.moderate(), search or Search()
+    groups = [replace(group, queries=group.queries.moderate()) for group in groups]
+    n, m = len(docs), sum(len(group.queries) for group in groups)
+    if search.sizes is None and search.backend == "auto" and n * m <= _SMALL:
+        found = [_all_exhaustive(docs, group, k, gamma_range) for group in groups]
     elif search.parted:
         from radii.ranking.partition import find_in_parts
 
-        found = find_in_parts(*asked, search, progress)
+        found = []
+        for place, group in enumerate(groups):
+            asked = group.queries, group.families, k, gamma_range, group.excluded
+            told = None if progress is None else partial(_tell, progress, place, len(groups))
+            found.append(find_in_parts(docs, *asked, search, told))
     else:
-        found = search_all(*asked, search, progress)
+        found = search_all(docs, groups, k, gamma_range, search, progress)
     if progress is not None:
-        progress(len(docs), len(docs))
+        progress(n, n)
     docs.unchanged()
-    queries.unchanged()
+    for group in groups:
+        group.queries.unchanged()
     return found
+
+
+def _tell(progress: Callable[[int, int], None], place: int, places: int, done: int, total: int) -> None:
+    """What one group has done, as a share of what all have to do."""
+    progress(place * total + done, places * total)
 
 
 def search_all(
     docs: Embeddings,
-    queries: Embeddings,
-    families: Sequence[Family],
+    groups: Sequence[Group],
     k: int,
     gamma_range: tuple[float, float],
-    excluded: Ints,
     search: Search,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Candidates]:
-    """`find_candidates` in one pass over these documents, which are a corpus or a part of one."""
+) -> list[list[Candidates]]:
+    """`find_together` in one pass over these documents, which are a corpus or a part of one."""
     from radii.ranking.exhaustive import exhaustive
     from radii.ranking.survivors import cosines_of  # imports numba
 
-    stream = streaming(search.backend, len(docs) * len(queries))
-    asked = families, k, gamma_range, excluded
-    some = [Candidates(*parts) for parts in stream(docs, queries, *asked, search.sizes or Sizes(), progress)]
-    left = [np.flatnonzero(np.diff(one.offsets) == 0) for one in some]
-    filled = exhaustive(docs, queries, left, *asked, cosines_of(docs, queries))
-    return [_with(*parts) for parts in zip(some, left, filled, strict=True)]
+    stream = streaming(search.backend, len(docs) * sum(len(group.queries) for group in groups))
+    streamed = stream(docs, groups, k, gamma_range, search.sizes or Sizes(), progress)
+    found = []
+    for group, parts in zip(groups, streamed, strict=True):
+        some = [Candidates(*own) for own in parts]
+        left = [np.flatnonzero(np.diff(one.offsets) == 0) for one in some]
+        filled = exhaustive(docs, group, left, k, gamma_range, cosines_of(docs, group.queries))
+        found.append([_with(*own) for own in zip(some, left, filled, strict=True)])
+    return found
 
 
 def _all_exhaustive(
-    docs: Embeddings,
-    queries: Embeddings,
-    families: Sequence[Family],
-    k: int,
-    gamma_range: tuple[float, float],
-    excluded: Ints,
+    docs: Embeddings, group: Group, k: int, gamma_range: tuple[float, float]
 ) -> list[Candidates]:
     from radii.ranking.exhaustive import exhaustive
 
-    every = [np.arange(len(queries))] * len(families)
-    none = Candidates(np.zeros(len(queries) + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0))
-    filled = exhaustive(docs, queries, every, families, k, gamma_range, excluded)
+    m = len(group.queries)
+    every = [np.arange(m)] * len(group.families)
+    none = Candidates(np.zeros(m + 1, dtype=np.int64), np.empty(0, np.int64), np.empty(0))
+    filled = exhaustive(docs, group, every, k, gamma_range)
     return [_with(none, rows, parts) for rows, parts in zip(every, filled, strict=True)]
 
 

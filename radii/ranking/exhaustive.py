@@ -12,7 +12,7 @@ import numpy as np
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.candidates import reachable, reachable_together
-from radii.ranking.family import Family
+from radii.ranking.family import Family, Group
 from radii.ranking.score import Bools, Ints, Lines
 from radii.ranking.search import Sizes
 
@@ -29,15 +29,13 @@ Found = list[tuple[Ints, Floats]]
 
 def exhaustive(
     docs: Embeddings,
-    queries: Embeddings,
+    group: Group,
     which: Sequence[Ints],
-    families: Sequence[Family],
     k: int,
     gamma_range: tuple[float, float],
-    excluded: Ints,
     exact: Callable[[Ints, int], Floats] | None = None,
 ) -> list[Found]:
-    """Rows and cosines of the candidates of some queries under each family.
+    """Rows and cosines of the candidates of some queries of a group under each family.
 
     Parameters
     ----------
@@ -49,6 +47,7 @@ def exhaustive(
     others
         As in `find_candidates`.
     """
+    queries, families, excluded = group.queries, group.families, group.excluded
     found: list[Found] = [[] for _ in families]
     nodes = Sizes().between(*gamma_range)
     asked = [set(rows.tolist()) for rows in which]

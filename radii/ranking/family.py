@@ -13,13 +13,14 @@ too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from radii.data.embeddings import Floats
+from radii.data.embeddings import Embeddings, Floats
 from radii.data.processors import cuts
 from radii.data.scratch import scratch
 from radii.errors import InputError
@@ -40,6 +41,10 @@ class Affine:
     left: Floats
     right: Floats
     scale: Floats
+
+    def part(self, queries: Ints) -> Affine:
+        """Of some of the queries."""
+        return Affine(self.left[queries], self.right, self.scale)
 
     @cached_property
     def bound(self) -> float:
@@ -139,3 +144,21 @@ class Family:
         """What γ adds to every line's height there: (n_docs,) float64."""
         moved: Floats = node * self.slope if self.base is None else self.base + node * self.slope
         return moved
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Some queries, and the families that they are ranked under.
+
+    Attributes
+    ----------
+    queries : Embeddings
+    families : sequence of Family
+        The products are shared between them.
+    excluded : (n_queries,) int64
+        For each query the document row that it must not retrieve, or −1.
+    """
+
+    queries: Embeddings
+    families: Sequence[Family]
+    excluded: Ints

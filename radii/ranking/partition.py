@@ -20,7 +20,7 @@ import numpy as np
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.candidates import Candidates, reachable, search_all
 from radii.ranking.exhaustive import beyond_positives
-from radii.ranking.family import Affine, Family
+from radii.ranking.family import Affine, Family, Group
 from radii.ranking.score import Ints, Lines
 from radii.ranking.search import Search, Sizes
 from radii.ranking.threads import cuts
@@ -106,7 +106,9 @@ def find_part(
     """Candidates of one part under each family; rows, families and `excluded` are those of the part."""
     docs.unchanged()
     search = replace(asked.search, work=None)
-    return search_all(docs, asked.queries, families, asked.k, asked.gamma_range, excluded, search, progress)
+    group = Group(asked.queries, families, excluded)
+    [found] = search_all(docs, [group], asked.k, asked.gamma_range, search, progress)
+    return found
 
 
 def placed(found: Sequence[Candidates], families: Sequence[Family], first: int) -> list[Part]:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.errors import InputError, shown
-from radii.ranking.candidates import Candidates, find_candidates
-from radii.ranking.family import Family
+from radii.ranking.candidates import Candidates, find_together
+from radii.ranking.family import Family, Group
 from radii.ranking.metrics import Metric
 from radii.ranking.score import Ints, Lines
 from radii.ranking.search import Search
@@ -71,10 +71,9 @@ def exponent_path(
     values = docs.norms if multiplier is None else np.asarray(multiplier, dtype=np.float64)
     if values.shape != (len(docs),):
         raise InputError(f"a multiplier of shape {values.shape} for {len(docs)} documents", fix="one each")
-    [path] = exponent_paths(
+    [[path]] = paths_together(
         docs,
-        queries,
-        [Family.power(values)],
+        [(queries, [Family.power(values)])],
         k=k,
         gamma_range=gamma_range,
         exclude_self=exclude_self,
@@ -84,31 +83,41 @@ def exponent_path(
     return path
 
 
-def exponent_paths(
+def paths_together(
     docs: Embeddings,
-    queries: Embeddings,
-    families: Sequence[Family],
+    asked: Sequence[tuple[Embeddings, Sequence[Family]]],
     *,
     k: int,
     gamma_range: tuple[float, float],
     exclude_self: bool = False,
     search: Search | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> list[ExponentPath]:
-    """One path per family over the same similarities, which are computed once. See `exponent_path`."""
-    check_same_dim(docs, queries)
+) -> list[list[ExponentPath]]:
+    """One path per family of each group of queries, from one reading of the documents.
+
+    Similarities are computed once for all families of a query. See `exponent_path`.
+    """
+    for queries, _ in asked:
+        check_same_dim(docs, queries)
     if k < 1:
         raise InputError(f"k = {k}", fix="ask for at least one document per query")
     low, high = (float(end) for end in gamma_range)
     if not (np.isfinite([low, high]).all() and low <= high):
         raise InputError(f"gamma range [{low:g}, {high:g}]", fix="give two finite numbers, the lower first")
-    excluded = np.full(len(queries), -1, dtype=np.int64)
-    if exclude_self:
-        excluded[:] = [docs.rows.get(name, -1) for name in queries.ids]
-    found = find_candidates(docs, queries, families, k, (low, high), excluded, search, progress)
+    groups = []
+    for queries, families in asked:
+        excluded = np.full(len(queries), -1, dtype=np.int64)
+        if exclude_self:
+            excluded[:] = [docs.rows.get(name, -1) for name in queries.ids]
+        groups.append(Group(queries, families, excluded))
     return [
-        ExponentPath(docs, queries, k, (low, high), family, candidates)
-        for family, candidates in zip(families, found, strict=True)
+        [
+            ExponentPath(docs, group.queries, k, (low, high), family, candidates)
+            for family, candidates in zip(group.families, found, strict=True)
+        ]
+        for group, found in zip(
+            groups, find_together(docs, groups, k, (low, high), search, progress), strict=True
+        )
     ]
 
 

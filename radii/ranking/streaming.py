@@ -1,16 +1,16 @@
 """Candidates at the speed of one search: blocked products, pruned as they stream by.
 
-Documents are read once, in blocks that double until they reach a fixed size. A block is turned to unit
-float32 rows, sorted into segments of similar log r. Each thread has its own queries: it multiplies them with
-a tile of the block that fits its cache, and scans the tile at once against one threshold per query and
+Documents are read once, in blocks that double until they reach a fixed size, for all groups of queries. A
+block is turned to unit float32 rows, sorted into segments of similar log r. Each thread has its own queries:
+it multiplies them with a tile of the block, and scans the tile at once against one threshold per query and
 segment. Families share the largest cosine of every chunk of columns, and look into a chunk only where it may
 pass. What passes goes to the query's buffer. Whenever the documents seen have grown by half, buffers are
 compacted and thresholds raised. Survivors are computed again in float64, so that the result does not depend
 on block size, threads or the BLAS library: float32 only decides with a margin that covers its own rounding.
 
-Memory beyond the stored vectors, in bytes: `block · dim · 4` for the block; per thread a tile of a megabyte;
-per document and family 8 for r^γ, 1 for its segment and 8 for log r, in temporary files where they are large;
-per query and family 8 times `room(k, queries of a thread)`, which grows only where a query really has more
+Memory beyond the stored vectors, in bytes: `block · dim · 4` for the block; per thread a tile of four
+megabytes; per document and distinct family 8 for r^γ, 1 for its segment and 8 for log r, in temporary files
+where they are large; per query and family 8 times `room(k)`, which grows only where a query really has more
 candidates.
 """
 
@@ -26,15 +26,15 @@ import numpy.typing as npt
 from radii.data.embeddings import Embeddings, Floats
 from radii.data.scratch import scratch
 from radii.ranking import kernels
-from radii.ranking.family import Family
+from radii.ranking.family import Family, Group
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
 from radii.ranking.survivors import unit_rows, with_cosines
-from radii.ranking.threads import available_threads, cuts, threads
+from radii.ranking.threads import Run, available_threads, cuts, threads
 
 GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
 _EMPTY = -69.0  # log 1e-30
-_TILE = 1 << 18  # similarities computed and scanned together: one megabyte, a core's cache
+_TILE = 1 << 20  # similarities computed and scanned together: four megabytes
 
 
 class Arm:
@@ -55,6 +55,8 @@ class Arm:
         No smaller cosine can matter.
     error : float
         Of a computed cosine, or of what this family puts in its place.
+    own : tuple
+        What `sides` depend on: equal for the same affine terms, whichever queries they are for.
     """
 
     def __init__(self, family: Family, nodes: Floats, segments: int, error: float) -> None:
@@ -78,6 +80,9 @@ class Arm:
         highest = summits(family, bins, nodes, segments, middle)
         self.bins = bins if len(bins) == n else np.broadcast_to(bins[0], n)
         self.level = bool((bins == bins[0]).all())
+        self.own: tuple[int, ...] = (id(self),)
+        if self.affine is not None and self.additive:
+            self.own = id(self.affine.right), id(self.affine.scale)
         if family.additive:
             self.relief = (-highest - 1e-5).astype(np.float32)
             self.lowest = -span - 1.0
@@ -225,15 +230,16 @@ class Buffers:
             last,
         )
 
-    def survivors(self) -> Ints:
-        """Document rows of all queries, query by query, ascending within each."""
-        rows = np.empty(np.maximum(self.count, 0).sum(), dtype=np.int64)
+    def survivors(self) -> tuple[Ints, Ints]:
+        """Entries of each query, and document rows query by query, ascending within each."""
+        count = np.maximum(self.count, 0)
+        rows = np.empty(count.sum(), dtype=np.int64)
         kernels.survivors(self.seen, self.count, rows)
-        return rows
+        return count, rows
 
 
 class Tile(NamedTuple):
-    """Some documents of a block and one thread's queries.
+    """Some documents of a block and some of one thread's queries.
 
     Attributes
     ----------
@@ -252,27 +258,41 @@ class Tile(NamedTuple):
     rows: npt.NDArray[np.int32]
     first: int
 
+    def of(self, queries: slice) -> Tile:
+        """The same of some of the queries."""
+        return Tile(self.sims[queries], self.most[queries], self.rows, self.first)
+
 
 def evenly(n: int, width: int) -> list[slice]:
     """n columns in whole chunks, `width` of them at most at a time, about as many every time."""
     return cuts(n, chunks(-(-n // -(-n // width))) * kernels.CHUNK)
 
 
-def room(k: int, n_queries: int) -> int:
-    """Entries that a query's buffer holds at first: several times what it keeps, and a few tiles."""
-    return 16 * k + 4 * max(256, _TILE // n_queries)
+def room(k: int) -> int:
+    """Entries that a query's buffer holds at first: several times what it keeps."""
+    return 16 * k + 1024
+
+
+class Part:
+    """Some queries of a group with their buffers under every family."""
+
+    def __init__(self, group: Group, queries: slice, arms: Sequence[Arm], k: int) -> None:
+        self.skip = group.excluded[queries]
+        self.buffers = [Buffers(arm, queries, k, room(k)) for arm in arms]
+
+    def take(self, tile: Tile, block: Block) -> None:
+        """Keep what passes of the cosines with a tile."""
+        for buffers in self.buffers:
+            buffers.add(tile, block.sides[buffers.arm.own], buffers.arm is block.first, self.skip)
 
 
 class Share:
-    """Some queries with their buffers under every family: the work of one thread at a time."""
+    """The work of one thread at a time: some queries of every group, multiplied together."""
 
-    def __init__(
-        self, queries: slice, unit: npt.NDArray[np.float32], skip: Ints, arms: list[Arm], k: int
-    ) -> None:
+    def __init__(self, unit: npt.NDArray[np.float32], parts: Sequence[tuple[slice, Part]]) -> None:
         n = len(unit)
-        self.unit, self.skip = unit, skip
+        self.unit, self.parts = unit, parts
         self.width = max(256, _TILE // n // kernels.CHUNK * kernels.CHUNK)
-        self.buffers = [Buffers(arm, queries, k, room(k, n)) for arm in arms]
         self.sims = np.empty(n * self.width, dtype=np.float32)
         self.most = np.empty(n * chunks(self.width), dtype=np.float32)
 
@@ -280,11 +300,12 @@ class Share:
         """Multiply these queries with a block, tile by tile, and keep what passes."""
         for columns in evenly(len(block.rows), self.width):
             tile = self._multiplied(block, columns)
-            for place, (buffers, sides) in enumerate(zip(self.buffers, block.sides, strict=True)):
-                buffers.add(tile, sides, place == 0, self.skip)
+            for some, part in self.parts:
+                part.take(tile.of(some), block)
         if compact:
-            for buffers in self.buffers:
-                buffers.compact(last)
+            for _, part in self.parts:
+                for buffers in part.buffers:
+                    buffers.compact(last)
 
     def _multiplied(self, block: Block, columns: slice) -> Tile:
         n, wide = len(self.unit), columns.stop - columns.start
@@ -296,11 +317,17 @@ class Share:
 
 
 class Block:
-    """Some documents: unit float32 rows in the order of the first family's segments."""
+    """Some documents: unit float32 rows in the order of the segments of the `first` arm.
 
-    def __init__(self, rows: Ints, unit: npt.NDArray[np.float32], arms: Sequence[Arm]) -> None:
-        self.rows, self.unit = rows.astype(np.int32), unit
-        self.sides = [arm.sides(rows) for arm in arms]
+    `sides` are those of every arm, by `Arm.own`: arms that want the same of documents share them.
+    """
+
+    def __init__(self, rows: Ints, unit: npt.NDArray[np.float32], first: Arm, arms: Sequence[Arm]) -> None:
+        self.rows, self.unit, self.first = rows.astype(np.int32), unit, first
+        self.sides: dict[tuple[int, ...], Sides] = {}
+        for arm in arms:
+            if arm.own not in self.sides:
+                self.sides[arm.own] = arm.sides(rows)
 
 
 def pieces_of(n: int, first: int, block: int) -> list[slice]:
@@ -315,54 +342,78 @@ def pieces_of(n: int, first: int, block: int) -> list[slice]:
 
 def stream(
     docs: Embeddings,
-    queries: Embeddings,
-    families: Sequence[Family],
+    groups: Sequence[Group],
     k: int,
     gamma_range: tuple[float, float],
-    excluded: Ints,
     sizes: Sizes,
     progress: Callable[[int, int], None] | None = None,
-) -> list[tuple[Ints, Ints, Floats]]:
-    """Candidates of every query under every family, from one pass over the documents.
+) -> list[list[tuple[Ints, Ints, Floats]]]:
+    """Candidates of every query of each group under each of its families, from one pass over the documents.
 
     Returns
     -------
-    list over families of
+    list over groups of lists over families of
         offsets : (n_queries + 1,) int64
         rows : (n_entries,) int64, ascending within a query
         cosines : (n_entries,) float64
     A query without entries has fewer than k documents with a positive cosine: ask the exhaustive search.
     """
-    nodes = sizes.between(*gamma_range)
-    n, m, dim = len(docs), len(queries), docs.dim
-    error = rounding(dim)
+    nodes, n = sizes.between(*gamma_range), len(docs)
     first = max(sizes.first, 2 * k)
-    longest = max(sizes.block, first)
     count = sizes.threads or available_threads()
     with threads(count) as run:
-        arms = run(partial(Arm, nodes=nodes, segments=sizes.segments, error=error), families)
-        unit_queries = np.empty((m, dim), dtype=np.float32)
-        unit_rows(run, queries, slice(0, m), np.arange(m), unit_queries, count)
-        shares = [
-            Share(some, unit_queries[some], excluded[some], arms, k)
-            for some in cuts(m, min(sizes.queries, -(-m // count)))
-        ]
-        unit = np.empty((longest, dim), dtype=np.float32)
+        families = distinct(groups)
+        made = run(partial(Arm, nodes=nodes, segments=sizes.segments, error=rounding(docs.dim)), families)
+        arm_of = dict(zip(map(id, families), made, strict=True))
+        arms = [[arm_of[id(family)] for family in group.families] for group in groups]
+        shares = _shares(run, groups, arms, k, sizes.queries, count)
+        parts = [[share.parts[at][1] for share in shares] for at in range(len(groups))]
+        lead = arms[0][0]
+        unit = np.empty((max(sizes.block, first), docs.dim), dtype=np.float32)
         compacted = 0
         for piece in pieces_of(n, first, sizes.block):
-            rows = piece.start + np.argsort(arms[0].bins[piece], kind="stable")
+            rows = piece.start + np.argsort(lead.bins[piece], kind="stable")
             here = slice(0, len(rows))
             unit_rows(run, docs, piece, rows - piece.start, unit[here], count)
-            block = Block(rows, unit[here], arms)
+            block = Block(rows, unit[here], lead, made)
             compact = piece.stop >= GROWTH * compacted or piece.stop == n
             run(partial(Share.take, block=block, compact=compact, last=piece.stop == n), shares)
             compacted = piece.stop if compact else compacted
             if progress is not None:
                 progress(piece.stop, n)
-        found = []
-        for place, family in enumerate(families):
-            own = [share.buffers[place] for share in shares]
-            kept = np.maximum(np.concatenate([buffers.count for buffers in own]), 0)
-            rows = np.concatenate([buffers.survivors() for buffers in own])
-            found.append(with_cosines(run, kept, rows, family, docs, queries, count))
-        return found
+        return [
+            [
+                with_cosines(
+                    run, [part.buffers[place].survivors() for part in own], family, docs, group.queries, count
+                )
+                for place, family in enumerate(group.families)
+            ]
+            for group, own in zip(groups, parts, strict=True)
+        ]
+
+
+def distinct(groups: Sequence[Group]) -> list[Family]:
+    """Every family of the groups once."""
+    return list({id(family): family for group in groups for family in group.families}.values())
+
+
+def _shares(
+    run: Run, groups: Sequence[Group], arms: Sequence[Sequence[Arm]], k: int, queries: int, count: int
+) -> list[Share]:
+    """One for each thread or more, of about as many `queries` at most; each holds some of every group."""
+    sizes = [len(group.queries) for group in groups]
+    many = -(-sum(sizes) // min(queries, -(-sum(sizes) // count)))
+    shares = []
+    for place in range(many):
+        parts, units, at = [], [], 0
+        for group, own, m in zip(groups, arms, sizes, strict=True):
+            some = slice(m * place // many, m * (place + 1) // many)
+            here = slice(at, at + some.stop - some.start)
+            unit = np.empty((some.stop - some.start, group.queries.dim), dtype=np.float32)
+            unit_rows(run, group.queries, some, np.arange(len(unit)), unit, count)
+            parts.append((here, Part(group, some, own, k)))
+            units.append(unit)
+            at = here.stop
+        if at:
+            shares.append(Share(np.concatenate(units), parts))
+    return shares

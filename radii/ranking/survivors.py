@@ -6,7 +6,7 @@ same document know it by the same number, to the bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,8 +41,7 @@ def unit_rows(
 
 def with_cosines(
     run: Run,
-    count: Ints,
-    rows: Ints,
+    held: Sequence[tuple[Ints, Ints]],
     family: Family,
     docs: Embeddings,
     queries: Embeddings,
@@ -52,15 +51,14 @@ def with_cosines(
 
     Parameters
     ----------
-    count : (n_queries,) int64
-        Survivors of each query.
-    rows : (n_entries,) int64
-        Their document rows, query by query.
+    held : sequence of pairs of (n_queries,) and (n_entries,) int64
+        How many survivors each of the next queries has; their document rows, query by query.
 
     Returns
     -------
     offsets (n_queries + 1,) int64, rows, cosines (n_entries,) float64
     """
+    count, rows = (np.concatenate(parts) for parts in zip(*held, strict=True))
     owner = np.repeat(np.arange(len(count)), count)
     cosines = pair_cosines(run, docs, queries, rows, owner, n_threads)
     return np.concatenate(([0], np.cumsum(count))), rows, family.similarity(cosines, owner, rows)

@@ -29,10 +29,10 @@ import torch
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.devices import Tensor, check_product, choose_device, full_precision
-from radii.ranking.family import Family
+from radii.ranking.family import Family, Group
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
-from radii.ranking.streaming import GROWTH, deal, pieces_of, rounding, summits
+from radii.ranking.streaming import GROWTH, deal, distinct, pieces_of, rounding, summits
 from radii.ranking.survivors import unit_rows, with_cosines
 from radii.ranking.threads import Run, available_threads, cuts, threads
 
@@ -196,9 +196,9 @@ def _bounds(lower: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 class Share:
-    """Some queries, with their buffers under every family: what is multiplied at once."""
+    """Some queries of a group, with their buffers under every family: what is multiplied at once."""
 
-    def __init__(self, queries: slice, unit: Tensor, excluded: Ints, arms: list[Arm], k: int) -> None:
+    def __init__(self, queries: slice, unit: Tensor, excluded: Ints, arms: Sequence[Arm], k: int) -> None:
         self.queries, self.unit, self.excluded = queries, unit, excluded
         self.buffers = [Buffer(arm, len(unit), k) for arm in arms]
 
@@ -215,14 +215,12 @@ class Share:
 
 def stream(
     docs: Embeddings,
-    queries: Embeddings,
-    families: Sequence[Family],
+    groups: Sequence[Group],
     k: int,
     gamma_range: tuple[float, float],
-    excluded: Ints,
     sizes: Sizes,
     progress: Callable[[int, int], None] | None = None,
-) -> list[tuple[Ints, Ints, Floats]]:
+) -> list[list[tuple[Ints, Ints, Floats]]]:
     """As `radii.ranking.streaming.stream`; `sizes.threads` are those of what is left to the CPU.
 
     Raises
@@ -231,17 +229,24 @@ def stream(
         Where the device's products are further from float64 than float32 explains.
     """
     place, nodes = choose_device(), sizes.between(*gamma_range)
-    n, m = len(docs), len(queries)
+    n = len(docs)
     error, count = rounding(docs.dim), sizes.threads or available_threads()
     with threads(count) as run, full_precision(place.type):
-        arms = [Arm(family, nodes, sizes.segments, error, place) for family in families]
-        unit = np.empty((m, docs.dim), dtype=np.float32)
-        unit_rows(run, queries, slice(0, m), np.arange(m), unit, count)
-        asked = torch.from_numpy(unit).to(place)
-        shares = [Share(some, asked[some], excluded[some], arms, k) for some in cuts(m, sizes.queries)]
+        arm_of = {id(own): Arm(own, nodes, sizes.segments, error, place) for own in distinct(groups)}
+        shares_of = []
+        for group in groups:
+            m, arms = len(group.queries), [arm_of[id(family)] for family in group.families]
+            unit = np.empty((m, docs.dim), dtype=np.float32)
+            unit_rows(run, group.queries, slice(0, m), np.arange(m), unit, count)
+            asked = torch.from_numpy(unit).to(place)
+            shares_of.append(
+                [Share(some, asked[some], group.excluded[some], arms, k) for some in cuts(m, sizes.queries)]
+            )
+        shares = [share for own in shares_of for share in own]
         pieces = pieces_of(n, max(sizes.first, 2 * k), sizes.block)
         longest = max(piece.stop - piece.start for piece in pieces)
-        space = torch.empty(min(m, sizes.queries) * longest, dtype=torch.float32, device=place)
+        most = max(len(share.unit) for share in shares)
+        space = torch.empty(most * longest, dtype=torch.float32, device=place)
         compacted = 0
         with closing(_blocks(run, docs, pieces, longest, place, count)) as blocks:
             for piece, block in zip(pieces, blocks, strict=True):
@@ -255,13 +260,15 @@ def stream(
                 compacted = piece.stop if compact else compacted
                 if progress is not None:
                     progress(piece.stop, n)
-        found = []
-        for at, family in enumerate(families):
-            kept, rows = zip(*(share.buffers[at].survivors() for share in shares), strict=True)
-            found.append(
-                with_cosines(run, np.concatenate(kept), np.concatenate(rows), family, docs, queries, count)
-            )
-        return found
+        return [
+            [
+                with_cosines(
+                    run, [share.buffers[at].survivors() for share in own], family, docs, group.queries, count
+                )
+                for at, family in enumerate(group.families)
+            ]
+            for group, own in zip(groups, shares_of, strict=True)
+        ]
 
 
 def _blocks(

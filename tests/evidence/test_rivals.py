@@ -13,8 +13,8 @@ from radii.evidence.rivals import (
     PROJECTIONS,
     all_but_the_top,
     centred,
-    extended,
     local_scaling,
+    penalised,
     without_mean_direction,
 )
 from radii.ranking.bank import NEIGHBOURS, ask_bank
@@ -117,29 +117,14 @@ def test_csls_is_half_a_hub_penalty(corpus):
     assert np.argsort(-csls).tolist() == np.argsort(-ours).tolist()
 
 
-def test_a_penalty_is_one_more_dimension(corpus):
+def test_a_penalty_at_one_weight(corpus):
+    """cos − w b, as other vectors too: with one more dimension, d̂ and −w b, q̂ and 1."""
     docs, queries = (Embeddings.of(x) for x in corpus)
     penalty = np.random.default_rng(1).random(70)
-    product = extended(queries, np.ones(45)).vectors @ extended(docs, -penalty).vectors.T
-    np.testing.assert_allclose(product, unit(corpus[1]) @ unit(corpus[0]).T - penalty, atol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_rows_made_when_asked_for_are_those_of_the_copy(corpus, monkeypatch, dtype):
-    docs, queries = Embeddings.of(corpus[0].astype(dtype)), Embeddings.of(corpus[1])
-    penalty = np.random.default_rng(1).random(70)
-    copy = extended(docs, penalty)
-    monkeypatch.setattr(rivals, "_COPIED", 0)
-    lazy = extended(docs, penalty)
-    assert isinstance(lazy.vectors, rivals.Extended)
-    some = np.array([3, 69, 0, 3])
-    for at in (slice(None), slice(5, 31), slice(60, 99), some):
-        assert (lazy.vectors[at] == copy.vectors[at]).all()
-    assert (lazy.norms == copy.norms).all()
-    family = Family(np.log(docs.norms), base=np.log(copy.norms))
-    asked, sizes = extended(queries, np.ones(45)), Sizes(block=50, queries=7, first=20)
-    found = [ranked(side, asked, family, sizes=sizes) for side in (copy, lazy)]
-    assert (found[0] == found[1]).all()
+    found = ranked(docs, queries, Family.fixed(penalised(penalty, 0.3, 45)))
+    longer = np.column_stack((unit(corpus[0]), -0.3 * penalty))
+    scores = np.column_stack((unit(corpus[1]), np.ones(45))) @ longer.T
+    assert found.tolist() == np.argsort(-scores, axis=1)[:, :10].tolist()
 
 
 def test_projections_read_together_are_those_read_alone(corpus):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from radii.data.embeddings import Embeddings
 from radii.ranking import partition
 from radii.ranking.candidates import search_all
-from radii.ranking.family import Affine, Family
+from radii.ranking.family import Affine, Family, Group
 from radii.ranking.partition import Asked, find_part, merge, placed, restricted, window, within
 from radii.ranking.path import ExponentPath
 from radii.ranking.search import Search, Sizes
@@ -73,7 +73,7 @@ def test_any_cut_and_any_order_of_merging(case, data):
     excluded[excluded >= n] = -1
     search = Search("numba", SIZES)
     asked = Asked(queries, case.k, gammas, search)
-    whole = search_all(docs, queries, families, case.k, gammas, excluded, search)
+    [whole] = search_all(docs, [Group(queries, families, excluded)], case.k, gammas, search)
     edges = sorted({0, n, *data.draw(st.lists(st.integers(0, n), max_size=6))})
     shards = [slice(a, b) for a, b in pairwise(edges)]
     parts = found_in(docs, queries, families, excluded, asked, shards)
@@ -101,7 +101,7 @@ def test_larger_parts(dtype, shift):
     families, gammas = families_of(docs, m, 1), (-1.0, 1.0)
     excluded, search = np.arange(m), Search("numba", shard=700)
     asked = Asked(queries, k, gammas, search)
-    whole = search_all(docs, queries, families, k, gammas, excluded, search)
+    [whole] = search_all(docs, [Group(queries, families, excluded)], k, gammas, search)
     parts = found_in(docs, queries, families, excluded, asked, partition.cuts(n, 700))
     merged = merge([merge(parts[:3], asked), merge(parts[3:], asked)], asked)
     for family, one, part in zip(families, whole, merged, strict=True):

@@ -17,7 +17,7 @@ from radii.data.vectors import load
 from radii.errors import MissingExtraError
 from radii.ranking import bank, ray_bank, ray_cluster
 from radii.ranking.candidates import search_all
-from radii.ranking.family import Family
+from radii.ranking.family import Family, Group
 from radii.ranking.partition import Asked
 from radii.ranking.path import exponent_path
 from radii.ranking.search import Search
@@ -82,7 +82,7 @@ def truth(vectors):
     docs, queries = map(Embeddings.of, vectors)
     families = families_of(docs, len(queries), 0)
     excluded = np.arange(len(queries))
-    found = search_all(docs, queries, families, K, GAMMAS, excluded, LOCAL)
+    [found] = search_all(docs, [Group(queries, families, excluded)], K, GAMMAS, LOCAL)
     return said(found, docs, queries, families)
 
 
