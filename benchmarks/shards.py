@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from claims import Claim, judge, side_by_side
 
-from radii.data.embeddings import Embeddings, row_norms
+from radii.data.embeddings import Embeddings
+from radii.data.rows import row_norms
 from radii.ranking.candidates import find_candidates, search_all
 from radii.ranking.family import Family, Group
 from radii.ranking.partition import Asked, find_part, merge, placed, restricted, window

@@ -17,9 +17,10 @@ from radii.claims.imaging import Encoder, Objective, Optimizer, Plan, linear_pro
 from radii.claims.material import Side, beyond, copies, shared
 from radii.claims.outcome import NotRun, Progress, Statement, Tested, reported
 from radii.claims.selective import aurc, auroc
-from radii.data.embeddings import Floats, row_norms
+from radii.data.embeddings import Floats
 from radii.data.human import read_cifar10h
 from radii.data.images import Pictures, read_cifar10
+from radii.data.rows import row_norms
 from radii.signals.resampling import Bootstrap, mid_ranks, normalised, rank_covariances
 
 TITLE = "Images that people disagree about have longer vectors, and so do those that a probe gets wrong"

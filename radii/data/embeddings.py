@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from radii.data.files import Stamp
 from radii.data.ids import RowNumbers, rows_of
-from radii.data.processors import ahead, available_threads, cuts
+from radii.data.processors import ahead
+from radii.data.rows import SHARED, cached, dividing, row_norms, shared, widening
+from radii.data.rows import Floats as Floats
+from radii.data.rows import Vectors as Vectors
 from radii.data.shards import Shards, Stamps
 from radii.errors import InputError, shown
 
-Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
-Floats = npt.NDArray[np.float64]
-Made = TypeVar("Made")
-
 # A block of this many bytes in float64 stays near the processor and far below any memory limit.
 _BLOCK_BYTES = 8 << 20
-# One of this many in the processor's own cache: twice as fast for sums that read it once.
-_CACHED_BYTES = 1 << 20
-_SHARED = 1 << 22  # numbers; more than this are shared between threads
-_COMPILED = 1 << 26  # halves; more than this are widened by a kernel, whose import takes as long as these
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,18 +105,14 @@ class Embeddings:
     @cached_property
     def mean_unit(self) -> Floats:
         """The mean of the unit rows, (1/n) Σ d / ‖d‖: (dim,) float64."""
-        step = max(1, _CACHED_BYTES // (8 * self.dim))
-        sums = shared(lambda some: self.unit(some).sum(axis=0), cuts(len(self), step), self.vectors.size)
+        sums = shared(lambda some: self.unit(some).sum(axis=0), cached(self.vectors), self.vectors.size)
         mean: Floats = sum(sums, np.zeros(self.dim)) / len(self)
         return mean
 
     def unit(self, some: slice) -> Floats:
         """d / ‖d‖ of some rows: (n_rows, dim) float64."""
         self.unchanged()
-        block = widening(self.vectors)(self.vectors[some])
-        out = None if np.may_share_memory(block, self.vectors) else block
-        unit: Floats = np.divide(block, self.norms[some, None], out=out)
-        return unit
+        return dividing(self.vectors)(self.vectors[some], self.norms[some])
 
     def usable(self, norms: Floats) -> Floats:
         """`norms` of these rows, wherever they were computed; InputError where one is no direction's."""
@@ -199,7 +189,7 @@ class Embeddings:
 
         starts = range(0, len(self), step)
         # Of much, the next blocks are read while this one is used.
-        yield from ahead(read, starts) if self.vectors.size > _SHARED else map(read, starts)
+        yield from ahead(read, starts) if self.vectors.size > SHARED else map(read, starts)
 
 
 def check_vectors(vectors: Vectors, source: str) -> None:
@@ -232,65 +222,3 @@ def check_vectors(vectors: Vectors, source: str) -> None:
             cause="nothing was exported",
             fix="export at least one vector",
         )
-
-
-def row_norms(vectors: Vectors) -> Floats:
-    """‖d‖ = sqrt(Σ_i d_i²) of every row of an (n, dim) array: (n,) float64.
-
-    Squares are summed in float64, so half precision cannot overflow; rows whose squares leave the range
-    of float64 are scaled by a power of two first. NaN stays NaN, and a row with an infinity is inf.
-
-    >>> row_norms(np.array([[600, 800]], dtype=np.float16))
-    array([1000.])
-    """
-    n, dim = vectors.shape
-    norms = np.empty(n)
-    step, wide = max(1, _CACHED_BYTES // (8 * dim)), widening(vectors)
-
-    def fill(share: slice) -> None:
-        with np.errstate(invalid="ignore"):  # a signalling NaN is told from its norm
-            for start in range(share.start, share.stop, step):
-                here = slice(start, min(start + step, share.stop))
-                norms[here] = _norms(wide(vectors[here]))
-
-    list(shared(fill, cuts(n, step * -(-n // (step * available_threads()))), n * dim))
-    return norms
-
-
-def shared(job: Callable[[slice], Made], over: Iterable[slice], size: int) -> Iterator[Made]:
-    """`map(job, over)`, on all processors where it is about more than a few million numbers."""
-    if size <= _SHARED:
-        yield from map(job, over)
-        return
-    with ThreadPoolExecutor(available_threads()) as pool:
-        yield from pool.map(job, over)
-
-
-def _norms(block: Floats) -> Floats:
-    """‖d‖ of rows that are float64 already."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        squares = np.einsum("ij,ij->i", block, block)
-        norms: Floats = np.sqrt(squares)
-        # Squares below the smallest normal number have lost digits, above the largest are inf.
-        odd = np.flatnonzero((squares < 1e-290) | np.isinf(squares))
-        if odd.size:
-            largest = np.abs(block[odd]).max(axis=1)
-            usable = (largest > 0) & np.isfinite(largest)
-            powers = np.frexp(largest[usable])[1]  # of two: scaling rounds nothing
-            scaled = np.ldexp(block[odd[usable]], -powers[:, None])
-            norms[odd[usable]] = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), powers)
-    return norms
-
-
-def widening(vectors: Vectors) -> Callable[[Vectors], Floats]:
-    """What turns blocks of these (n, dim) vectors into C-contiguous float64, exactly."""
-    if vectors.dtype != np.float16 or vectors.size <= _COMPILED:
-        return lambda block: np.asarray(block, dtype=np.float64, order="C")
-    from radii.data.half import widen  # imports numba
-
-    def wide(block: Vectors) -> Floats:
-        out = np.empty(block.shape)
-        widen(np.asarray(block).view(np.uint16), out)
-        return out
-
-    return wide

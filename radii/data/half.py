@@ -40,3 +40,15 @@ def widen(halves: Any, out: Any) -> None:
         row, wide = halves[i], out[i]
         for j in range(len(row)):
             wide[j] = as_single(row[j])
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def divide(halves: Any, norms: Any, out: Any) -> None:
+    """out[i] = the values of halves[i] over norms[i]: `halves` (n, dim) uint16, `out` (n, dim) float64.
+
+    A product with 1 / norm, which takes a third of the time and is off by a unit in the last place at most.
+    """
+    for i in range(len(halves)):
+        row, unit, scale = halves[i], out[i], 1.0 / norms[i]
+        for j in range(len(row)):
+            unit[j] = as_single(row[j]) * scale

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from radii.data.embeddings import Embeddings, Floats, row_norms
+from radii.data.embeddings import Embeddings, Floats
 from radii.data.files import StrPath
+from radii.data.rows import row_norms
 from radii.deploy.engines import Hits, engine, engine_at
 from radii.deploy.export import exported
 from radii.deploy.manifest import FILE, read_manifest

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from radii.data.embeddings import Embeddings, Floats, Vectors, row_norms
+from radii.data.embeddings import Embeddings, Floats, Vectors
 from radii.data.files import StrPath
+from radii.data.rows import row_norms
 from radii.errors import InputError, MissingExtraError, RadiiError
 from radii.ranking.candidates import Candidates
 from radii.ranking.family import Family

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as hnp
 
-from radii.data import embeddings
-from radii.data.embeddings import Embeddings, row_norms
+from radii.data import rows
+from radii.data.embeddings import Embeddings
 from radii.data.half import widen
+from radii.data.rows import row_norms
 from radii.ranking.kernels import segment_maxima, unit_rows, unit_rows_of_halves
 
 EVERY = np.arange(1 << 16, dtype=np.uint16).reshape(256, 256)
@@ -29,10 +30,14 @@ def test_blocks_and_norms_do_not_depend_on_what_widens(monkeypatch):
     vectors = rng.standard_normal((3000, 7)).astype(np.float16) * np.exp2(rng.integers(-20, 8, (3000, 1)))
     vectors = vectors.astype(np.float16)[:, ::-1]
     plain = row_norms(vectors), np.concatenate([block for _, block in Embeddings.of(vectors).blocks(500)])
-    monkeypatch.setattr(embeddings, "_COMPILED", 0)
-    monkeypatch.setattr(embeddings, "_SHARED", 0)
-    monkeypatch.setattr(embeddings, "_CACHED_BYTES", 4096)
+    unit = plain[1] / plain[0][:, None]
+    monkeypatch.setattr(rows, "_COMPILED", 0)
+    monkeypatch.setattr(rows, "SHARED", 0)
+    monkeypatch.setattr(rows, "_CACHED_BYTES", 4096)
     assert (row_norms(vectors) == plain[0]).all()
+    docs = Embeddings.of(vectors)
+    np.testing.assert_allclose(docs.unit(slice(5, 2000)), unit[5:2000], rtol=4e-16)
+    np.testing.assert_allclose(docs.mean_unit, unit.mean(axis=0), rtol=1e-12, atol=1e-15)
     assert (np.concatenate([block for _, block in Embeddings.of(vectors).blocks(500)]) == plain[1]).all()
 
 

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from radii.data.embeddings import Embeddings, row_norms
+from radii.data.embeddings import Embeddings
 from radii.data.reading import Part, joined
+from radii.data.rows import row_norms
 from radii.data.shards import Shards, Stamps
 from radii.data.vectors import load
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import radii
-from radii.data.embeddings import Embeddings, row_norms
+from radii.data.embeddings import Embeddings
+from radii.data.rows import row_norms
 from radii.data.texts import Texts
 from radii.signals.centrality import centrality
 from radii.signals.relations import residuals, spearman_matrix, variance_explained

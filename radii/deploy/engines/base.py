@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from radii.data.embeddings import Embeddings, row_norms
+from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath, atomic_write, numbered_lines, open_text
+from radii.data.rows import row_norms
 from radii.deploy.export import exported
 from radii.deploy.forms import Form
 from radii.deploy.manifest import FILE, read_manifest

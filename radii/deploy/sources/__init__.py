@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from radii.data.embeddings import Embeddings, row_norms
+from radii.data.embeddings import Embeddings
 from radii.data.files import StrPath
+from radii.data.rows import row_norms
 from radii.data.vectors import load
 from radii.deploy.address import Address, parse_address
 from radii.deploy.manifest import read_manifest
