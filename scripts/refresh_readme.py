@@ -19,12 +19,14 @@ RADII = Path(sys.executable).with_name("radii")
 
 
 def printed(*command: str) -> str:
-    """Standard output of radii, 100 columns wide, run in a folder of its own."""
+    """Standard output of radii, 100 columns wide, run in a folder of its own as `make` does: from .venv."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"COLUMNS": "100"}
-        done = subprocess.run(
-            [str(RADII), *command], capture_output=True, text=True, check=True, cwd=folder, env=environment
-        )
+        called = Path(folder, ".venv", "bin", "radii")
+        called.parent.mkdir(parents=True)
+        called.symlink_to(RADII)
+        environment = os.environ | {"COLUMNS": "100", "PATH": os.defpath}
+        words = [str(called.relative_to(folder)), *command]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=folder, env=environment)
     return done.stdout
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +16,11 @@ import pytest
 
 import radii
 from radii.cli import main
+from radii.cli.talking import program
+from radii.data import demo
 from radii.data.qrels import read_qrels
+from radii.deploy.export import restore
+from radii.deploy.manifest import read_manifest
 from radii.result import Report
 from tests.planted import long_distractors, unit, unrelated_norms
 
@@ -361,6 +368,84 @@ def test_demo_gives_the_figures_of_the_prototype(run, tmp_path):
     assert "proxy:" in out
     assert "972 judged queries" in " ".join(out.split())
     assert report.norms.longest[0].text
+
+
+ENGINES = ("faiss", "hnswlib", "usearch", "lancedb", "chromadb", "qdrant_client", "pymilvus")
+
+
+def test_the_demo_ends_with_a_command_that_runs(tmp_path):
+    """In a shell, as printed, where no PATH finds radii and no engine can be imported."""
+    (tmp_path / "hidden").mkdir()
+    for package in ENGINES:
+        (tmp_path / "hidden" / f"{package}.py").write_text("raise ModuleNotFoundError(__name__)\n")
+    found = os.pathsep.join((str(tmp_path / "hidden"), str(Path(radii.__file__).parents[1])))
+    environment = os.environ | {"PYTHONPATH": found, "PATH": os.defpath, "COLUMNS": "60"}
+
+    def shell(command: str) -> str:
+        done = subprocess.run(
+            command, shell=True, capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    printed = shell(f"{shlex.quote(sys.executable)} -m radii demo --no-html --out 'my demo'")
+    shell(printed.splitlines()[-1])
+    report = Report.model_validate_json((tmp_path / "my demo" / "report.json").read_text())
+    manifest = read_manifest(tmp_path / "radii-export" / "export")
+    assert (manifest.method, manifest.parameters) == (
+        report.recommendation.method,
+        report.recommendation.parameters,
+    )
+    # The copies have names of their own: with `--out .` the folder may hold somebody's docs.npy.
+    names = sorted(p.name for p in (tmp_path / "my demo").iterdir())
+    assert names == ["lvis.ids.txt", "lvis.npy", "report.json"]
+    copied, bundled = radii.load(tmp_path / "my demo" / "lvis.npy"), radii.load(demo.paths().vectors)
+    back = restore(tmp_path / "radii-export" / "export")
+    assert list(copied.ids) == list(bundled.ids) == list(back.ids)
+    np.testing.assert_array_equal(copied.vectors, bundled.vectors)
+    np.testing.assert_allclose(back.vectors, bundled.vectors, atol=1e-4)
+
+
+def test_an_audit_ends_with_a_command_of_its_own_files(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    docs, _, _ = long_distractors()
+    (tmp_path / "it's mine").mkdir()
+    files = store(tmp_path / "it's mine", long_distractors())
+    (files / "docs.ids.txt").rename(
+        files / "names of docs"
+    )  # not beside it any more: --ids has to be repeated
+    code, out, _ = run(*audit(Path("it's mine"), "--no-html", "--ids", "it's mine/names of docs"))
+    assert (code, "Next " in out) == (0, True)
+    name, *words = shlex.split(out.splitlines()[-1])
+    assert name == "radii"
+    assert words[2:5] == ["it's mine/docs.npy", "--queries", "it's mine/queries.npy"]
+    code, _, err = run(*words)
+    assert (code, err) == (0, "")
+    assert list(radii.load("radii-export/export/vectors.npy").ids) == list(docs.ids)
+
+
+def test_an_audit_that_keeps_cosine_has_no_command_to_go_on_with(run, tmp_path):
+    code, out, _ = run(*audit(store(tmp_path, unrelated_norms()), "--no-html"))
+    assert (code, "Next " in out, "radii export" in out) == (0, False, False)
+
+
+def test_the_program_is_called_as_it_was(monkeypatch, tmp_path):
+    """By name where the shell finds this very file by it."""
+    here, other = tmp_path / "my venv" / "radii", tmp_path / "bin" / "radii"
+    for file in (here, other):
+        file.parent.mkdir()
+        file.touch(mode=0o755)
+    for folder, called, told in (
+        (here.parent, str(here), "radii"),
+        (here.parent, "radii", "radii"),
+        (other.parent, str(here), f"'{here}'"),
+        (tmp_path, str(here), f"'{here}'"),
+        (other.parent, str(tmp_path / "gone" / "radii"), str(tmp_path / "gone" / "radii")),
+        (here.parent, str(tmp_path / "radii" / "__main__.py"), f"{shlex.quote(sys.executable)} -m radii"),
+    ):
+        monkeypatch.setenv("PATH", str(folder))
+        monkeypatch.setattr(sys, "argv", [called])
+        assert program() == told
 
 
 def test_demo_in_json(run, tmp_path, monkeypatch):

@@ -143,7 +143,9 @@ def test_readme_shows_what_the_demo_prints(runner):
     shown = re.search(r"<!-- demo -->\n(.*?)<!-- /demo -->", PAGES["README.md"].read_text(), flags=re.S)
     code, printed = runner.call(["demo"])
     assert code == 0
-    assert_same(printed, re.sub("^    ", "", shown[1], flags=re.M), "README.md, demo")
+    # `make demo`, which README speaks of, runs the program of a virtual environment that no PATH finds.
+    text = re.sub("^    ", "", shown[1], flags=re.M).replace(".venv/bin/radii export", "radii export")
+    assert_same(printed, text, "README.md, demo")
 
 
 def test_readme_names_make_targets_that_exist():

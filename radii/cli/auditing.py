@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,7 +26,10 @@ from radii.cli.options import (
     Work,
     app,
 )
-from radii.cli.talking import emit, interruptible, progress_of, say, vectors_at
+from radii.cli.talking import emit, interruptible, program, progress_of, say, vectors_at
+
+if TYPE_CHECKING:
+    from radii.deploy.menu import Inputs
 
 
 @app.command()
@@ -67,6 +70,7 @@ def audit(
     from radii.data.files import readable, writable
     from radii.data.texts import read_texts
     from radii.data.tokenizer import read_tokenizer
+    from radii.deploy.menu import Inputs
     from radii.probing.report import read_report
     from radii.ranking.search import Search
     from radii.report.progress import stages
@@ -100,7 +104,9 @@ def audit(
             search=search,
             progress=tell,
         )
-    _deliver(report, out, json, quiet, html)
+    files = {"ids": ids, "query_ids": query_ids, "texts": texts, "signals": signals}
+    named = {name: str(file) for name, file in files.items() if file is not None}
+    _deliver(report, Inputs(docs, queries, tokenizer=tokenizer, **named), out, json, quiet, html)
 
 
 @app.command()
@@ -166,6 +172,7 @@ def demo(
     """Audit the bundled data: CLIP text vectors of 1,203 class names, each a query against the others."""
     from radii.data import demo as bundled
     from radii.data.texts import read_texts
+    from radii.deploy.menu import Inputs
     from radii.report.progress import stages
 
     files = bundled.paths()
@@ -181,14 +188,17 @@ def demo(
             seed=0,
             progress=tell,
         )
-    _deliver(report, out, json, quiet, html)
+    # The bundled files lie wherever Python keeps packages: what comes next has to name some that are here.
+    copied = str(bundled.copy_vectors(out))
+    _deliver(report, Inputs(copied, copied), out, json, quiet, html)
 
 
-def _deliver(report: radii.Report, out: Path, as_json: bool, quiet: bool, html: bool) -> None:
+def _deliver(report: radii.Report, given: Inputs, out: Path, as_json: bool, quiet: bool, html: bool) -> None:
     """Write report.json and, with the extra `report`, report.html; then print as asked."""
     from rich.console import Console
 
     from radii.data.locks import only_writer
+    from radii.deploy.menu import next_command
     from radii.report.files import write_report
     from radii.report.terminal import show, show_briefly
 
@@ -201,7 +211,8 @@ def _deliver(report: radii.Report, out: Path, as_json: bool, quiet: bool, html: 
     elif quiet:
         show_briefly(report, Console(highlight=False))
     else:
-        show(report, Console(highlight=False), report_file=str(target), page=page)
+        export = next_command(report, str(target), given, program())
+        show(report, Console(highlight=False), report_file=str(target), page=page, export=export)
 
 
 def _write_page(report: radii.Report, out: Path, report_file: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -39,6 +41,26 @@ def progress_of(what: str) -> AbstractContextManager[Callable[[int, int], None]]
     from radii.report.progress import progress
 
     return progress(what)
+
+
+def program() -> str:
+    """How a shell calls this program again: by its name where that finds it, else by where it lies.
+
+    `make demo` runs it from a virtual environment that nobody has activated.
+    """
+    called = sys.argv[0]
+    if os.path.basename(called) == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m radii"
+    found = shutil.which("radii")
+    by_name = not os.path.dirname(called) or (found is not None and _same_file(found, called))
+    return "radii" if by_name else shlex.quote(called)
+
+
+def _same_file(first: str, second: str) -> bool:
+    try:
+        return os.path.samefile(first, second)
+    except OSError:  # Windows calls radii.exe without its suffix
+        return False
 
 
 @contextmanager

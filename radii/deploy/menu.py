@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 
 import radii
 from radii.deploy.engines import ENGINES
@@ -16,6 +17,57 @@ from radii.evidence.rivals import PROJECTIONS
 from radii.result import Report
 
 _PENALISED = (HUB, SOFTMAX, LOCAL, "CSLS")
+FIRST = "qdrant-server"  # a recipe, so nothing to install or start; the one that was run against its server
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What an audit was given, spelled as `radii export` takes it again; placeholders where not known.
+
+    Attributes
+    ----------
+    docs, queries : str
+        Files, folders, patterns, or addresses of engines.
+    ids, query_ids : str, optional
+        Files of ids.
+    texts, tokenizer, signals : str, optional
+        What makes the documents' length, rarity, and the user's own columns.
+    """
+
+    docs: str = "DOCS"
+    queries: str = "QUERIES"
+    ids: str | None = None
+    query_ids: str | None = None
+    texts: str | None = None
+    tokenizer: str | None = None
+    signals: str | None = None
+
+    def words(self, columns: bool) -> list[str]:
+        """Of the command line; what makes signals only with `columns`.
+
+        A URL may carry a password or a token and is not repeated: its placeholder stays.
+
+        >>> Inputs("d.npy", "q.npy", query_ids="q.txt", texts="d.tsv").words(columns=False)
+        ['d.npy', '--queries', 'q.npy', '--query-ids', 'q.txt']
+        """
+        found = [_repeatable(self.docs, "DOCS"), "--queries", _repeatable(self.queries, "QUERIES")]
+        files = {"--ids": self.ids, "--query-ids": self.query_ids}
+        if columns:
+            files |= {"--texts": self.texts, "--tokenizer": self.tokenizer, "--signals": self.signals}
+        return found + [word for name, file in files.items() if file is not None for word in (name, file)]
+
+
+def next_command(report: Report, file: str, given: Inputs, program: str = "radii") -> str | None:
+    """The command that exports the recommendation as files; None where there is nothing to export.
+
+    It runs as it stands where `given` has no placeholders and no URLs. `file` is where report.json lies,
+    `program` how a shell calls radii.
+    """
+    chosen = report.recommendation
+    if chosen.method == "cosine" or not chosen.servable:
+        return None
+    columns = chosen.method.removeprefix("norm and ") in {signal.name for signal in report.signals}
+    return f"{program} {shlex.join(['export', file, *given.words(columns), '--to', FIRST])}"
 
 
 def menu(report: Report, file: str, *, k: int = 10) -> dict[str, list[tuple[str, str]]]:
@@ -79,8 +131,12 @@ def preview(report: Report, form: Form) -> Manifest:
 
 
 def _export(file: str, engine: str) -> str:
-    words = "radii", "export", shlex.quote(file), "DOCS", "--queries", "QUERIES", "--to", engine
-    return " ".join((*words, "--out", "served"))
+    words = "radii", "export", file, *Inputs().words(columns=False), "--to", engine, "--out", "served"
+    return shlex.join(words)
+
+
+def _repeatable(place: str, placeholder: str) -> str:
+    return placeholder if "://" in place else place
 
 
 def _text(request: Request) -> str:

@@ -17,6 +17,7 @@ _COLOURS = {"discount": "green", "amplify": "green", "keep-cosine": "cyan", "pro
 
 
 _ARMS = 8  # of all that were judged; the rest stands in the files
+_INDENT = len("Verdict") + 2  # of what stands beside the labels
 
 
 def show_briefly(report: Report, console: Console) -> None:
@@ -26,9 +27,18 @@ def show_briefly(report: Report, console: Console) -> None:
 
 
 def show(
-    report: Report, console: Console, *, report_file: str | None = None, page: str | None = None
+    report: Report,
+    console: Console,
+    *,
+    report_file: str | None = None,
+    page: str | None = None,
+    export: str | None = None,
 ) -> None:
-    """Print a report in about 30 lines; `report_file` and `page`, its HTML, are named at the end."""
+    """Print a report in about 30 lines.
+
+    Named at the end are `report_file`, `page`, its HTML, and the command that exports the recommendation. The
+    command is one line however long, for a line that is broken here does not run when it is copied.
+    """
     data, how, verdict = report.data, report.how, report.verdict
     console.print(
         Text.assemble(
@@ -61,10 +71,11 @@ def show(
     grid.add_row("How", Text(measured, style="dim"))
     if report_file is not None:
         grid.add_row("Report", Text("\n".join(printable(name) for name in (report_file, page) if name)))
-        if report.recommendation.method != "cosine" and report.recommendation.servable:
-            command = f"radii export {printable(report_file)} DOCS --queries QUERIES --to ENGINE"
-            grid.add_row("Next", Text(command))
+    if export is not None:
+        grid.add_row("Next", "Export it as files for a Qdrant server; other engines by --to:")
     console.print(grid)
+    if export is not None:
+        console.print(Text(" " * _INDENT + printable(export)), soft_wrap=True)
 
 
 def _norms(report: Report) -> Text:

@@ -11,7 +11,7 @@ from radii.deploy.command import export_to
 from radii.deploy.engines import ENGINES
 from radii.deploy.export import exported
 from radii.deploy.manifest import Manifest
-from radii.deploy.menu import menu, preview
+from radii.deploy.menu import Inputs, menu, next_command, preview
 from radii.deploy.recipes import recipe, shown
 from radii.report.files import write_report
 from tests.planted import FAST, long_distractors
@@ -30,6 +30,52 @@ def test_every_engine_is_offered_and_commands_survive_a_shell(report):
         assert words[:3] == ["radii", "export", "it's here/report.json"]
         assert words[words.index("--to") + 1] == name
     assert [name for name in offered if name.startswith("elasticsearch")]
+
+
+FULL = Inputs("d.npy", "q.npy", "d.txt", "q.txt", "texts.tsv", "tokenizer.json", "columns.csv")
+
+
+def recommending(report, method, **other):
+    chosen = report.recommendation.model_copy(update={"method": method, **other})
+    return report.model_copy(update={"recommendation": chosen})
+
+
+def test_the_next_command_repeats_what_the_audit_was_given(report):
+    words = (
+        "radii export out/report.json d.npy --queries q.npy --ids d.txt --query-ids q.txt --to qdrant-server"
+    )
+    assert next_command(report, "out/report.json", FULL) == words
+    # Texts and columns only where a signal made of them is recommended.
+    report = report.model_copy(update={"signals": [report.signals[0].model_copy(update={"name": "age"})]})
+    for method in ("age", "norm and age"):
+        told = shlex.split(next_command(recommending(report, method), "r.json", FULL))
+        for option, file in (("--texts", "texts.tsv"), ("--tokenizer", "tokenizer.json")):
+            assert told[told.index(option) + 1] == file
+        assert told[told.index("--signals") + 1] == "columns.csv"
+
+
+def test_the_next_command_survives_a_shell(report):
+    given = Inputs("it's here/*.npy", "q $HOME.npy")
+    words = shlex.split(next_command(report, "o ut/report.json", given, program="'/my venv/radii'"))
+    assert words[:6] == [
+        "/my venv/radii",
+        "export",
+        "o ut/report.json",
+        given.docs,
+        "--queries",
+        given.queries,
+    ]
+
+
+@pytest.mark.parametrize("place", ["postgresql://me:secret@host/db", "https://host/docs.npy?token=secret"])
+def test_the_next_command_keeps_secrets(report, place):
+    assert "secret" not in next_command(report, "r.json", Inputs(place, place))
+    assert "r.json DOCS --queries QUERIES" in next_command(report, "r.json", Inputs(place, place))
+
+
+def test_there_is_no_next_command_where_there_is_nothing_to_export(report):
+    assert next_command(recommending(report, "cosine"), "r.json", FULL) is None
+    assert next_command(recommending(report, "norm exponent", servable=False), "r.json", FULL) is None
 
 
 @pytest.mark.parametrize("form", ["ip", "unit"])

@@ -176,8 +176,20 @@ def test_the_page_is_named_beside_the_report(discount):
     assert "Report   out/report.json\n         out/report.html\n" in re.sub(" +\n", "\n", file.getvalue())
 
 
-def test_what_to_do_next_is_said_where_there_is_something_to_do(discount):
-    assert "Next radii export out/report.json DOCS" in words(printed(discount))
-    kept = CASES["unverified"]()
-    assert kept.recommendation.method == "cosine"
-    assert "radii export" not in words(printed(kept))
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_command_to_go_on_with_is_one_line_at_every_width(discount, width):
+    file, command = io.StringIO(), "radii export out/report.json 'my docs.npy' " + "x" * 100
+    show(discount, Console(file=file, width=width), report_file="out/report.json", export=command)
+    before, last = file.getvalue().removesuffix("\n").rsplit("\n", 1)
+    assert last.strip() == command
+    assert "Next Export it" in words(before)
+
+
+def test_without_a_command_nothing_is_said_of_going_on(discount):
+    assert "Next" not in printed(discount)
+
+
+def test_a_command_does_not_steer_the_terminal(discount):
+    file = io.StringIO()
+    show(discount, Console(file=file, width=80), report_file="r.json", export="radii export 'a\x1b[31m\n[b]'")
+    assert file.getvalue().splitlines()[-1].strip() == "radii export 'a\\x1b[31m\\n[b]'"

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from radii.data.files import StrPath, atomic_write
+from radii.data.vectors import ids_path
+
 
 @dataclass(frozen=True)
 class DemoPaths:
@@ -30,6 +33,18 @@ class DemoPaths:
     vectors: Path
     texts: Path
     qrels: Path
+
+
+def copy_vectors(folder: StrPath) -> Path:
+    """`folder`/lvis.npy, a copy of the vectors with its ids beside it, for commands to name.
+
+    Raises InputError where it cannot be written.
+    """
+    source, target = paths().vectors, Path(folder) / "lvis.npy"
+    for there, here in ((source, target), (ids_path(source), ids_path(target))):
+        with atomic_write(here) as file:
+            file.write(there.read_bytes())
+    return target
 
 
 def paths() -> DemoPaths:
