@@ -51,8 +51,8 @@ def rates(spread: float) -> None:
         parts, spent, kept = [], 0.0, 0
         for rows in cuts(N, shard):
             own = [restricted(families[0], rows)]
-            one = window(docs, rows)
-            seconds, found = timed(lambda one=one, own=own: find_part(one, own, NOTHING, asked))
+            one, group = window(docs, rows), Group(queries, own, NOTHING)
+            seconds, [found] = timed(lambda one=one, group=group: find_part(one, [group], asked))
             spent, kept = spent + seconds, kept + len(found[0].rows)
             parts.append(placed(found, own, rows.start))
         merging, merged = timed(lambda parts=parts: merge(parts, asked))
@@ -67,7 +67,7 @@ def main() -> None:
     docs, queries = corpus(0.3)
     families, asked = [Family.power(docs.norms)], (K, GAMMAS, NOTHING)
     whole = Search("numba", ONE)
-    find_part(docs, families, NOTHING, Asked(queries, *asked[:2], whole))  # compile
+    find_part(docs, [Group(queries, families, NOTHING)], Asked(queries, *asked[:2], whole))  # compile
     rates(0.1)
     rates(0.3)
     with TemporaryDirectory() as folder:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -99,11 +98,7 @@ def find_together(
     elif search.parted:
         from radii.ranking.partition import find_in_parts
 
-        found = []
-        for place, group in enumerate(groups):
-            asked = group.queries, group.families, k, gamma_range, group.excluded
-            told = None if progress is None else partial(_tell, progress, place, len(groups))
-            found.append(find_in_parts(docs, *asked, search, told))
+        found = find_in_parts(docs, groups, k, gamma_range, search, progress)
     else:
         found = search_all(docs, groups, k, gamma_range, search, progress)
     if progress is not None:
@@ -112,11 +107,6 @@ def find_together(
     for group in groups:
         group.queries.unchanged()
     return found
-
-
-def _tell(progress: Callable[[int, int], None], place: int, places: int, done: int, total: int) -> None:
-    """What one group has done, as a share of what all have to do."""
-    progress(place * total + done, places * total)
 
 
 def search_all(

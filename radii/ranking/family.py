@@ -162,3 +162,8 @@ class Group:
     queries: Embeddings
     families: Sequence[Family]
     excluded: Ints
+
+
+def distinct(groups: Sequence[Group]) -> list[Family]:
+    """Every family of the groups once."""
+    return list({id(family): family for group in groups for family in group.families}.values())

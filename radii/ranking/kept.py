@@ -22,9 +22,8 @@ from radii.data.files import atomic_write, writable
 from radii.data.formats import read_arrays as stored
 from radii.errors import InputError
 from radii.ranking.candidates import Candidates
-from radii.ranking.family import Family
+from radii.ranking.family import Group
 from radii.ranking.partition import Asked, restricted, within
-from radii.ranking.score import Ints
 
 _FORMAT = 1
 _Known = bytes | npt.NDArray[Any]
@@ -36,26 +35,25 @@ class Folder:
 
     path: Path
     docs: Embeddings
-    families: Sequence[Family]
-    excluded: Ints
+    group: Group
     common: bytes
 
     @classmethod
-    def of(cls, docs: Embeddings, families: Sequence[Family], excluded: Ints, asked: Asked) -> Folder | None:
+    def of(cls, docs: Embeddings, group: Group, asked: Asked) -> Folder | None:
         """Of the search's `work`; none if it names none. InputError where it cannot be written."""
         if asked.search.work is None:
             return None
         writable(asked.search.work / "part")
         # Backends here sum cosines in one order. How the work is cut changes no result, and is left out.
         backend = asked.search.backend if asked.search.backend not in ("auto", "ray") else "numba"
-        lefts = [family.affine.left for family in families if family.affine is not None]
+        lefts = [family.affine.left for family in group.families if family.affine is not None]
         queries = [asked.queries.vectors, asked.queries.norms, *lefts]
         common = common_digest("candidates", (asked.k, asked.gamma_range, backend), queries)
-        return cls(asked.search.work, docs, families, excluded, common)
+        return cls(asked.search.work, docs, group, common)
 
     def read(self, rows: slice) -> list[Candidates] | None:
         """What an earlier run found in this part; none if it did not, or if the file is damaged."""
-        arrays = read_arrays(self._file(rows), 3 * len(self.families))
+        arrays = read_arrays(self._file(rows), 3 * len(self.group.families))
         if arrays is None:
             return None
         return [Candidates(*arrays[at : at + 3]) for at in range(0, len(arrays), 3)]
@@ -68,8 +66,8 @@ class Folder:
 
     def _file(self, rows: slice) -> Path:
         """Where this part is kept: its rows, and a digest of all that its content depends on."""
-        known: list[_Known] = [self.common, within(self.excluded, rows)]
-        for family in self.families:
+        known: list[_Known] = [self.common, within(self.group.excluded, rows)]
+        for family in self.group.families:
             own = restricted(family, rows)
             known += [repr((own.additive, own.base is None, own.affine is None)).encode(), own.slope]
             known += [] if own.base is None else [own.base]

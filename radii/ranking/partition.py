@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.candidates import Candidates, reachable, search_all
 from radii.ranking.exhaustive import beyond_positives
-from radii.ranking.family import Affine, Family, Group
+from radii.ranking.family import Affine, Family, Group, distinct
 from radii.ranking.score import Ints, Lines
 from radii.ranking.search import Search, Sizes
 from radii.ranking.threads import cuts
@@ -48,67 +49,78 @@ class Asked:
 
 def find_in_parts(
     docs: Embeddings,
-    queries: Embeddings,
-    families: Sequence[Family],
+    groups: Sequence[Group],
     k: int,
     gamma_range: tuple[float, float],
-    excluded: Ints,
     search: Search,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Candidates]:
-    """`find_candidates`, part by part: on this machine, or on a cluster."""
+) -> list[list[Candidates]]:
+    """`find_together`, part by part: on this machine, or group by group on a cluster."""
     shards = cuts(len(docs), search.shard)
-    asked = Asked(queries, k, gamma_range, search)
+    asked = [Asked(group.queries, k, gamma_range, search) for group in groups]
     if search.backend == "ray":
         from radii.ranking.ray_cluster import find_on_cluster
 
-        found = find_on_cluster(docs, families, excluded, asked, shards, progress)
+        found = []
+        for place, (group, own) in enumerate(zip(groups, asked, strict=True)):
+            told = None if progress is None else partial(_share, progress, place, len(groups))
+            found.append(find_on_cluster(docs, group.families, group.excluded, own, shards, told))
     else:
-        found = _here(docs, families, excluded, asked, shards, progress)
-    return [part.candidates for part in found]
+        found = _here(docs, groups, asked, shards, progress)
+    return [[part.candidates for part in parts] for parts in found]
+
+
+def _share(progress: Callable[[int, int], None], place: int, places: int, done: int, total: int) -> None:
+    """What one group has done, as a share of what all have to do."""
+    progress(place * total + done, places * total)
 
 
 def _here(
     docs: Embeddings,
-    families: Sequence[Family],
-    excluded: Ints,
-    asked: Asked,
+    groups: Sequence[Group],
+    asked: Sequence[Asked],
     shards: Sequence[slice],
     progress: Callable[[int, int], None] | None,
-) -> list[Part]:
+) -> list[list[Part]]:
     from radii.ranking.kept import Folder
 
-    folder = Folder.of(docs, families, excluded, asked)
-    waiting: list[list[Part]] = []
+    folders = [Folder.of(docs, *pair) for pair in zip(groups, asked, strict=True)]
+    waiting: list[list[list[Part]]] = [[] for _ in groups]
     for rows in shards:
-        own = [restricted(family, rows) for family in families]
-        found = folder.read(rows) if folder is not None else None
-        if found is None:
+        own = restricted_together(groups, rows)
+        found = [folder.read(rows) if folder is not None else None for folder in folders]
+        missing = [place for place, kept in enumerate(found) if kept is None]
+        if missing:
             told = None if progress is None else _shifted(progress, rows.start, len(docs))
-            found = find_part(window(docs, rows), own, within(excluded, rows), asked, told)
-            if folder is not None:
-                folder.write(rows, found)
-        waiting.append(placed(found, own, rows.start))
-        if len(waiting) == TOGETHER:
-            waiting = [merge(waiting, asked)]
+            made = find_part(window(docs, rows), [own[place] for place in missing], asked[0], told)
+            for place, some in zip(missing, made, strict=True):
+                found[place], folder = some, folders[place]
+                if folder is not None:
+                    folder.write(rows, some)
+        for place, kept in enumerate(found):
+            waiting[place].append(placed(kept or [], own[place].families, rows.start))
+            if len(waiting[place]) == TOGETHER:
+                waiting[place] = [merge(waiting[place], asked[place])]
         if progress is not None:
             progress(rows.stop, len(docs))
-    return waiting[0] if len(waiting) == 1 else merge(waiting, asked)
+    return [
+        parts[0] if len(parts) == 1 else merge(parts, own) for parts, own in zip(waiting, asked, strict=True)
+    ]
 
 
 def find_part(
     docs: Embeddings,
-    families: Sequence[Family],
-    excluded: Ints,
+    groups: Sequence[Group],
     asked: Asked,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Candidates]:
-    """Candidates of one part under each family; rows, families and `excluded` are those of the part."""
+) -> list[list[Candidates]]:
+    """Candidates of one part under each family of each group, whose rows are those of the part.
+
+    Of `asked` all but the queries counts, which are those of the groups.
+    """
     docs.unchanged()
     search = replace(asked.search, work=None)
-    group = Group(asked.queries, families, excluded)
-    [found] = search_all(docs, [group], asked.k, asked.gamma_range, search, progress)
-    return found
+    return search_all(docs, groups, asked.k, asked.gamma_range, search, progress)
 
 
 def placed(found: Sequence[Candidates], families: Sequence[Family], first: int) -> list[Part]:
@@ -172,12 +184,27 @@ def window(docs: Embeddings, rows: slice) -> Embeddings:
     return part
 
 
-def restricted(family: Family, rows: slice) -> Family:
-    """The family of these documents alone."""
+def restricted(family: Family, rows: slice, cut: Callable[[Floats], Floats] | None = None) -> Family:
+    """The family of these documents alone; `cut` takes them from a column."""
+    of = cut or (lambda column: column[rows])
     base, affine = family.base, family.affine
     if affine is not None:
-        affine = Affine(affine.left, affine.right[rows], affine.scale[rows])
-    return Family(family.slope[rows], family.additive, None if base is None else base[rows], affine)
+        affine = Affine(affine.left, of(affine.right), of(affine.scale))
+    return Family(of(family.slope), family.additive, None if base is None else of(base), affine)
+
+
+def restricted_together(groups: Sequence[Group], rows: slice) -> list[Group]:
+    """The groups of these documents alone. What they share, families and columns, they go on sharing."""
+    columns: dict[int, Floats] = {}
+
+    def cut(column: Floats) -> Floats:
+        return columns.setdefault(id(column), column[rows])
+
+    known = {id(family): restricted(family, rows, cut) for family in distinct(groups)}
+    return [
+        Group(group.queries, [known[id(family)] for family in group.families], within(group.excluded, rows))
+        for group in groups
+    ]
 
 
 def within(excluded: Ints, rows: slice) -> Ints:

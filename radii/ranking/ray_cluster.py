@@ -23,7 +23,7 @@ from radii.data.files import StrPath
 from radii.data.rows import row_norms
 from radii.errors import InputError, MissingExtraError, RadiiError
 from radii.ranking.candidates import Candidates
-from radii.ranking.family import Family
+from radii.ranking.family import Family, Group
 from radii.ranking.kept import Folder
 from radii.ranking.partition import TOGETHER, Asked, Part, find_part, merge, placed, restricted, within
 from radii.ranking.score import Ints
@@ -74,7 +74,7 @@ def find_on_cluster(
         whose workers died more than `RETRIES` times.
     """
     ray = connected()
-    folder = Folder.of(docs, families, excluded, asked)
+    folder = Folder.of(docs, Group(asked.queries, families, excluded), asked)
     shared = ray.put(_portable(asked))
     find = ray.remote(num_returns=2, max_retries=RETRIES)(find_rows)
     join = ray.remote(max_retries=RETRIES)(join_parts)
@@ -157,7 +157,8 @@ def find_rows(
     """How many candidates the rows that begin at `first` have, and which."""
     same_version(driver)
     docs = rows_of(where, norms, first)
-    found = placed(find_part(docs, families, excluded.copy(), asked), families, first)
+    [some] = find_part(docs, [Group(asked.queries, families, excluded.copy())], asked)
+    found = placed(some, families, first)
     return sum(len(part.candidates.rows) for part in found), found
 
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from radii.data.embeddings import Embeddings, Floats
 from radii.data.scratch import scratch
 from radii.ranking import kernels
-from radii.ranking.family import Family, Group
+from radii.ranking.family import Family, Group, distinct
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
 from radii.ranking.survivors import unit_rows, with_cosines
@@ -390,11 +390,6 @@ def stream(
             ]
             for group, own in zip(groups, parts, strict=True)
         ]
-
-
-def distinct(groups: Sequence[Group]) -> list[Family]:
-    """Every family of the groups once."""
-    return list({id(family): family for group in groups for family in group.families}.values())
 
 
 def _shares(

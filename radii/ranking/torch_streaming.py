@@ -29,10 +29,10 @@ import torch
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking.devices import Tensor, check_product, choose_device, full_precision
-from radii.ranking.family import Family, Group
+from radii.ranking.family import Family, Group, distinct
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
-from radii.ranking.streaming import GROWTH, deal, distinct, pieces_of, rounding, summits
+from radii.ranking.streaming import GROWTH, deal, pieces_of, rounding, summits
 from radii.ranking.survivors import unit_rows, with_cosines
 from radii.ranking.threads import Run, available_threads, cuts, threads
 

@@ -57,7 +57,8 @@ def found_in(docs, queries, families, excluded, asked, shards):
     parts = []
     for rows in shards:
         own = [restricted(family, rows) for family in families]
-        found = find_part(window(docs, rows), own, within(excluded, rows), asked)
+        group = Group(asked.queries, own, within(excluded, rows))
+        [found] = find_part(window(docs, rows), [group], asked)
         parts.append(placed(found, own, rows.start))
     return parts
 
