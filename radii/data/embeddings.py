@@ -13,7 +13,7 @@ import numpy.typing as npt
 from radii.data.files import Stamp
 from radii.data.ids import RowNumbers, rows_of
 from radii.data.processors import ahead
-from radii.data.rows import SHARED, cached, dividing, row_norms, shared, widening
+from radii.data.rows import SHARED, cached, dividing, row_norms, share_out, widening
 from radii.data.rows import Floats as Floats
 from radii.data.rows import Vectors as Vectors
 from radii.data.shards import Shards, Stamps
@@ -105,7 +105,7 @@ class Embeddings:
     @cached_property
     def mean_unit(self) -> Floats:
         """The mean of the unit rows, (1/n) Σ d / ‖d‖: (dim,) float64."""
-        sums = shared(lambda some: self.unit(some).sum(axis=0), cached(self.vectors), self.vectors.size)
+        sums = share_out(lambda some: self.unit(some).sum(axis=0), cached(self.vectors), self.vectors.size)
         mean: Floats = sum(sums, np.zeros(self.dim)) / len(self)
         return mean
 

@@ -13,6 +13,7 @@ from radii.data.processors import available_threads, cuts
 
 Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
 Floats = npt.NDArray[np.float64]
+Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 SHARED = 1 << 22  # numbers; more than this are shared between threads
@@ -36,7 +37,7 @@ def row_norms(vectors: Vectors) -> Floats:
         with np.errstate(invalid="ignore"):  # a signalling NaN is told from its norm
             norms[some] = _norms(wide(vectors[some]))
 
-    list(shared(fill, cached(vectors), vectors.size))
+    list(share_out(fill, cached(vectors), vectors.size))
     return norms
 
 
@@ -45,7 +46,7 @@ def cached(vectors: Vectors) -> list[slice]:
     return cuts(len(vectors), max(1, _CACHED_BYTES // (8 * vectors.shape[1])))
 
 
-def shared(job: Callable[[slice], Made], over: Iterable[slice], size: int) -> Iterator[Made]:
+def share_out(job: Callable[[Item], Made], over: Iterable[Item], size: int) -> Iterator[Made]:
     """`map(job, over)`, on all processors where it is about more than a few million numbers."""
     if size <= SHARED:
         yield from map(job, over)

@@ -7,11 +7,12 @@ share one product of documents and queries, are tuned and judged by `held_out`, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from radii.data.embeddings import Floats
+from radii.data.rows import share_out
 from radii.data.scratch import scratch
 from radii.evidence.arms import NORM, RESIDUAL, Contender, Start, multiplier
 from radii.evidence.holdout import held_out
@@ -83,7 +84,8 @@ class Field:
         active: list[Bools] = []
         parts = [part for part, rows in enumerate(question.parts) if rows.size]
         asked = [question.queries.part(question.parts[part]) for part in parts]
-        groups = [(some, self._families(part, shared)) for part, some in zip(parts, asked, strict=True)]
+        made = share_out(partial(self._families, shared=shared), parts, question.docs.vectors.size)
+        groups = list(zip(asked, made, strict=True))
         if not groups:  # let the metric say why
             groups = [(question.queries, {NORM: shared[NORM]})]
         for part, found in zip(parts, question.paths(groups, progress), strict=True):

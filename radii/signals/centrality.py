@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.data.processors import cuts
-from radii.data.rows import shared
+from radii.data.rows import share_out
 from radii.errors import InputError
 
 # A mean of unit vectors that cancel is rounding: some units of 1e-16, in any direction.
@@ -87,5 +87,5 @@ def centrality(docs: Embeddings | npt.ArrayLike, towards: MeanDirection | None =
         # Not by BLAS, whose threads would wait for those that call it.
         cosines[some] = np.einsum("ij,j->i", docs.unit(some), towards.unit)
 
-    list(shared(fill, cuts(len(docs), _ROWS), docs.vectors.size))
+    list(share_out(fill, cuts(len(docs), _ROWS), docs.vectors.size))
     return cosines.clip(-1.0, 1.0, out=cosines)

@@ -34,7 +34,7 @@ from radii.signals.resampling import (
 SPEARMAN_DOCUMENTS = 5000
 KENDALL_DOCUMENTS = 2000  # the work is quadratic in these
 EXPLAINED_DOCUMENTS = 20000
-_KNOTS = np.linspace(0.0, 1.0, 6)  # of scaled ranks: the fifths of a signal
+_PIECES = 5  # of a curve, between the fifths of a signal
 _DETERMINED = 1e-10  # a residual variance below this share is rounding: nothing is left to correlate
 
 
@@ -238,7 +238,7 @@ def _held_out_fit(columns: Sequence[Floats], seed: int, folds: int) -> tuple[Flo
     fold = scratch(n, np.int8)
     fold[by_value(columns)] = np.random.default_rng([seed, 3]).permutation(n) % folds
     ranks = [_scaled_ranks(column) for column in columns[1:]]
-    width, centre = 1 + len(ranks) * (len(_KNOTS) - 1), y.mean()
+    width, centre = 1 + len(ranks) * _PIECES, y.mean()
     moments, sides = np.zeros((folds, width, width)), np.zeros((folds, width))
     for some in cuts(n):
         design = _curves(ranks, some)
@@ -273,9 +273,13 @@ def _scaled_ranks(column: Floats) -> Floats:
 
 def _curves(ranks: Sequence[Floats], some: slice) -> Floats:
     """Design (n_some, 1 + 5 per signal): a constant, and hat functions of each signal's scaled ranks."""
-    hats = np.eye(len(_KNOTS))[1:]  # the first follows from the constant and the rest
-    columns = [np.interp(rank[some], _KNOTS, hat) for rank in ranks for hat in hats]
-    return np.column_stack([np.ones(some.stop - some.start), *columns])
+    design = np.ones((some.stop - some.start, 1 + len(ranks) * _PIECES))
+    for first, rank in zip(range(1, design.shape[1], _PIECES), ranks, strict=True):
+        # max(0, 1 − |5 r − j|) at the knots j = 1 … 5; that of 0 follows from the constant and the rest.
+        hats = np.subtract(_PIECES * rank[some, None], np.arange(1.0, _PIECES + 1.0))
+        np.subtract(1.0, np.abs(hats, out=hats), out=hats)
+        np.maximum(hats, 0.0, out=design[:, first : first + _PIECES])
+    return design
 
 
 def _pairs(
