@@ -7,7 +7,7 @@ venv=.lowest
 "${PYTHON:-python3.11}" -m venv --clear "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
 "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --resolution lowest-direct \
-    -e '.[figures,collections,engines]' \
+    -e '.[report,collections,engines,ray,remote]' \
     'pytest>=8.3' 'pytest-randomly>=3.16' 'hypothesis>=6.120' 'import-linter>=2.1' 'packaging>=24'
 "$venv/bin/uv" pip list --python "$venv/bin/python" --quiet
 # Old versions warn of what later ones removed; the default suite is the one that takes warnings for errors.

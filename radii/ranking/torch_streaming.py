@@ -12,8 +12,9 @@ The margin holds for products summed in float32 in any order, not for TensorFloa
 switched off while a search runs, and the first product is held against float64.
 
 Memory on the device, in bytes: `8 · block · dim` for two blocks; `4 · n_queries · dim`; per document and
-family 12, and 4 for each column of `Affine.right`; about `9 · queries · block` at work (13 for an affine
-family), some 200 MB to prune, and 20 for every entry kept: a few dozen k per query where cosines differ.
+distinct family 12, and 4 for each column of `Affine.right`; about `9 · queries · block` at work (13 for an
+affine family), some 200 MB to prune, and 20 for every entry kept: a few dozen k per query where cosines
+differ.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from radii.ranking.devices import Tensor, check_product, choose_device, full_pre
 from radii.ranking.family import Family, Group, distinct
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
-from radii.ranking.streaming import GROWTH, deal, pieces_of, rounding, summits
+from radii.ranking.segments import deal, rounding, summits
+from radii.ranking.streaming import GROWTH, pieces_of
 from radii.ranking.survivors import unit_rows, with_cosines
 from radii.ranking.threads import Run, available_threads, cuts, threads
 

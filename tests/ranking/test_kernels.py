@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from radii.ranking import bank_kernels, kernels
-from radii.ranking.streaming import chunks, deal, evenly
+from radii.ranking.segments import chunks, deal
+from radii.ranking.streaming import evenly
 from radii.ranking.threads import cuts
 
 

@@ -24,7 +24,7 @@ from tests.ranking.test_streaming import assert_same, gaussian
 
 torch = pytest.importorskip("torch")
 
-from radii.ranking import devices, streaming, torch_streaming  # noqa: E402
+from radii.ranking import devices, segments, streaming, torch_streaming  # noqa: E402
 
 NUMBA = Search("numba")
 
@@ -255,7 +255,7 @@ def test_the_margin_of_changed_cosines_covers_their_rounding():
     cosines, queries = rng.uniform(-1, 1, (20, 2000)), np.arange(20)
     affine = Affine(rng.normal(size=(20, 2)), rng.normal(size=(2000, 2)), rng.uniform(50, 100, 2000))
     family = Family.fixed(affine)
-    error = streaming.rounding(4)
+    error = segments.rounding(4)
     arm = torch_streaming.Arm(family, np.array([0.0]), 4, error, torch.device("cpu"))
     single = torch.tensor(cosines, dtype=torch.float32)
     found = arm.similarities(single, slice(0, 20), slice(0, 2000)).numpy().astype(np.float64)
@@ -269,7 +269,7 @@ def test_a_product_of_less_precision_is_refused():
         torch.nn.functional.normalize(torch.tensor(rng.normal(size=(70, 64)), dtype=torch.float32))
         for _ in range(2)
     )
-    error = streaming.rounding(64)
+    error = segments.rounding(64)
     devices.check_product(left @ right.T, left, right, error)
     with pytest.raises(NumericalError, match="--backend numba"):
         devices.check_product((left.bfloat16() @ right.bfloat16().T).float(), left, right, error)
