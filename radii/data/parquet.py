@@ -21,7 +21,6 @@ IN_MEMORY = 256 << 20  # bytes of vectors; more are unpacked into the cache, and
 
 _BATCH_ROWS = 8192  # a second copy of the vectors, but only of this many rows
 _BATCH_BYTES = 8 << 20  # and of this many bytes
-_READ_AHEAD = 1 << 20  # bytes of a column read at once; without it a row group's column is read whole
 
 Place = Callable[[int], str]  # row → file and row group, for messages
 
@@ -55,8 +54,9 @@ class _Table:
     def opened(cls, path: Path) -> Iterator[_Table]:
         import pyarrow.parquet as pq
 
-        # Not buffered before it is asked for: whole row groups would be held, one beside the other.
-        how: dict[str, Any] = {"buffer_size": _READ_AHEAD, "pre_buffer": False}
+        # Mapped: neither are whole row groups held, one beside the other, nor is there room made for a page
+        # as long as a damaged header says.
+        how: dict[str, Any] = {"memory_map": True, "pre_buffer": False}
         with _readable(path), pq.ParquetFile(path, **how) as file:
             yield cls(file, path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -58,6 +59,18 @@ for at in range(start, len(data)):
 """
 
 
+HIGHEST = """
+import sys
+from contextlib import suppress
+import pyarrow
+from radii.data.vectors import load
+from radii.errors import InputError
+with suppress(InputError):
+    load(sys.argv[1])
+print(pyarrow.default_memory_pool().max_memory())
+"""
+
+
 def test_no_byte_of_a_parquet_footer_ends_the_process(tmp_path):
     """Arrow's own code did where the footer's count of a column was asked for."""
     path = tmp_path / "v.parquet"
@@ -67,6 +80,26 @@ def test_no_byte_of_a_parquet_footer_ends_the_process(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert "histogram size mismatch" in done.stdout
+
+
+def test_a_parquet_page_that_promises_half_a_gigabyte(tmp_path, refused):
+    """No room is made for it: the file has a thousand bytes."""
+    path = tmp_path / "v.parquet"
+    rows = [np.arange(4.0) + row for row in range(9)]
+    pq.write_table(pa.table({"vector": rows}), path, compression="none")
+    chunk = pq.ParquetFile(path).metadata.row_group(0).column(0)
+    data, at = path.read_bytes(), chunk.dictionary_page_offset
+    # Thrift: a header's first three fields are integers of 32 bits, the type, the size unpacked, the size.
+    varint = rb"[\x80-\xff]*[\x00-\x7f]"
+    begin, end = re.match(rb"\x15.\x15" + varint + rb"\x15(" + varint + rb")", data[at:], re.S).span(1)
+    promise = bytes([0x80, 0x80, 0x80, 0xC0, 0x03])  # 469,762,048 is twice this, as zigzag has it
+    path.write_bytes(data[: at + begin] + promise + data[at + end :])
+    refused(lambda: load(path), path, "not a .parquet file")
+    # In a process of its own, as the highest of this one may be another test's.
+    done = subprocess.run(
+        [sys.executable, "-c", HIGHEST, str(path)], capture_output=True, text=True, timeout=120
+    )
+    assert int(done.stdout) < 1 << 20, done.stderr
 
 
 def test_an_export_whose_header_names_another_order_of_bytes(exported, refused):
