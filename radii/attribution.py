@@ -180,7 +180,7 @@ def attribute(
             partial(field.penalty, SOFTMAX),
             field.dynamic,
         ]
-    tasks += [partial(field.projected, name) for name in field.projections]
+    tasks += [partial(field.projected, name) for name in field.changed]
     arms = []
     for judge in tasks:
         arms.append(judge())

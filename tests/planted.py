@@ -67,6 +67,11 @@ def random_corpus(n_docs: int = 60, n_queries: int = 30, dim: int = 6, seed: int
     return docs, queries, qrels
 
 
+def both_moved(change, docs, queries):
+    """What a projection makes of the unit vectors of both sides: (n, dim) float64 each."""
+    return tuple(change.moved(unit(side.vectors.astype(np.float64))) for side in (docs, queries))
+
+
 def unit(vectors):
     """Rows divided by their norms."""
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

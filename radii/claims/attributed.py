@@ -143,7 +143,7 @@ def arms(field: Field) -> Iterator[tuple[str, Contender]]:
         if arm == HUB:
             if field.question.banked:
                 yield name, field.penalty(arm)
-        elif arm in field.projections:
+        elif arm in field.changed:
             yield name, field.projected(arm)
         elif arm in field.curves:
             yield name, field.exponent(arm, arm)

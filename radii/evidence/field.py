@@ -47,7 +47,7 @@ class Field:
     joint : (n_docs,) float64, optional
         A second positive multiplier to be used together with the norm.
     progress : callable, optional
-        Called with (documents seen, of how many), counted for every part of the queries.
+        Called with (documents seen, of how many).
 
     Attributes
     ----------
@@ -57,6 +57,8 @@ class Field:
         The metric along the parameter of each family.
     path_of : {query id: ExponentPath}
         Of the norm.
+    changed : {name: Affine}
+        The cosine of centred or projected vectors, of all queries.
     active : (n_judged,) bool
         Whether the query's first document is first for a query of its bank.
     """
@@ -69,8 +71,8 @@ class Field:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.question, self.signals = question, signals
-        self.projections = {name: make(question.docs) for name, make in PROJECTIONS.items()}
-        self.changed = affines(self.projections, question.docs, question.queries)
+        projections = {name: make(question.docs) for name, make in PROJECTIONS.items()}
+        self.changed = affines(projections, question.docs, question.queries)
         self.powers = {name: 1.0 if name == NORM else _power(values) for name, values in signals.items()}
         if question.banked:
             for name in (DENSITY, OCCURRENCE):
@@ -160,9 +162,11 @@ class Field:
 
         def build() -> Iterable[Start]:
             if signal in self.signals:
-                return [Start(question.asked, gamma * np.log(self.signals[signal]))]
+                return [Start(question.asked, Family.power(self.signals[signal], exponent=gamma).slope)]
             return (
-                Start(question.queries.part(rows), gamma * np.log(self._told(signal, part)))
+                Start(
+                    question.queries.part(rows), Family.power(self._told(signal, part), exponent=gamma).slope
+                )
                 for part, rows in enumerate(question.parts)
             )
 

@@ -17,7 +17,6 @@ from radii.data.scratch import scratch
 from radii.ranking.family import Affine
 from radii.ranking.threads import available_threads, cuts, threads
 
-Pair = tuple[Embeddings, Embeddings]
 _ROWS = 1024  # documents at a time
 _TOGETHER = 32  # such blocks whose products are held at once
 _VANISHED = 1e-6  # a shorter rest of a unit vector is rounding: it has no direction
@@ -43,10 +42,6 @@ class Projection:
         y = unit - self.centre
         z: Floats = y - (y @ self.directions.T) @ self.directions
         return z
-
-    def pair(self, docs: Embeddings, queries: Embeddings) -> Pair:
-        """Both sides changed, in float32. Ids stay."""
-        return self._changed(docs), self._changed(queries)
 
     def affine(self, docs: Embeddings, queries: Embeddings) -> Affine:
         """The cosine of the changed vectors as the cosine of the given ones, changed.
@@ -78,12 +73,6 @@ class Projection:
         """⟨x̂ − c, t⟩, (n, n_directions), of what was read."""
         parts: Floats = found[:, 1:] - self.directions @ self.centre
         return parts
-
-    def _changed(self, some: Embeddings) -> Embeddings:
-        out = np.empty(some.vectors.shape, dtype=np.float32)
-        for here in cuts(len(some), _ROWS):
-            out[here] = self.moved(some.unit(here))
-        return Embeddings(some.ids, out, some.source)
 
 
 def affines(changes: Mapping[str, Projection], docs: Embeddings, queries: Embeddings) -> dict[str, Affine]:

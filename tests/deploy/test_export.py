@@ -19,7 +19,7 @@ from radii.deploy.export import export, exported, restore
 from radii.deploy.kernels import scale_to_half
 from radii.deploy.manifest import read_manifest
 from radii.evidence.rivals import PROJECTIONS
-from tests.planted import unit
+from tests.planted import both_moved, unit
 
 RNG = np.random.default_rng(0)
 DOCS = Embeddings.of(
@@ -33,8 +33,8 @@ DISTANCE = np.sqrt(2 - 2 * NEAREST[0])
 
 
 def projected(name):
-    moved, asked = PROJECTIONS[name](DOCS).pair(DOCS, QUERIES)
-    return unit(asked.vectors.astype(float)) @ unit(moved.vectors.astype(float)).T
+    moved, asked = both_moved(PROJECTIONS[name](DOCS), DOCS, QUERIES)
+    return unit(asked) @ unit(moved).T
 
 
 def occurrence():
