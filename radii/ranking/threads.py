@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from radii.data.processors import available_threads as available_threads
 from radii.data.processors import cuts as cuts
@@ -24,5 +25,14 @@ def threads(count: int) -> Iterator[Run]:
 
     Two pools that wait for each other would spin on the same processors.
     """
-    with _BLAS, threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+    with _BLAS, _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(count) as pool:
         yield lambda job, over: list(pool.map(job, over))
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Those that are loaded, looked for once: C calls back for each, and there Ctrl-C would be lost.
+
+    numpy's is among them, and no other multiplies on our threads.
+    """
+    return ThreadpoolController()

@@ -209,6 +209,9 @@ def files(tmp_path):
     return tmp_path
 
 
+PARTS = 40_000 // 64  # so many that one is unfinished when the signal comes, on a busy machine, too
+
+
 def command(*more):
     given = ["docs.npy", "--queries", "queries.npy", "--qrels", "qrels.txt", "--backend", "numba"]
     return [sys.executable, "-m", "radii", "path", *given, *more]
@@ -218,12 +221,12 @@ def interrupted(files, how):
     """Start a run, send it a signal when its second part is there; (exit code, standard error, parts)."""
     before = len(list(files.glob("w/part-*.npz")))
     run = subprocess.Popen(
-        command("--work", "w", "--shard-rows", "250", "--out", "half.json"),
+        command("--work", "w", "--shard-rows", "64", "--out", "half.json"),
         cwd=files,
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240  # compiles first, perhaps beside much else
     while (
         len(list(files.glob("w/part-*.npz"))) < before + 2
         and run.poll() is None
@@ -233,7 +236,7 @@ def interrupted(files, how):
     run.send_signal(how)
     said = run.communicate(timeout=60)[1]
     parts = {p.name: (p.stat().st_ino, p.stat().st_mtime_ns) for p in files.glob("w/part-*.npz")}
-    assert before + 2 <= len(parts) < 160
+    assert before + 2 <= len(parts) < PARTS
     assert not (files / "half.json").exists()
     return run.returncode, said, parts
 
@@ -249,11 +252,11 @@ def test_killed_and_interrupted_runs_go_on_and_give_the_same_bytes(files):
     )
     assert killed.items() <= parts.items()
     subprocess.run(
-        command("--work", "w", "--shard-rows", "250", "--out", "on.json"), cwd=files, check=True, timeout=100
+        command("--work", "w", "--shard-rows", "64", "--out", "on.json"), cwd=files, check=True, timeout=100
     )
     subprocess.run(command("--out", "whole.json"), cwd=files, check=True, timeout=100)
     now = {p.name: (p.stat().st_ino, p.stat().st_mtime_ns) for p in files.glob("w/part-*.npz")}
-    assert len(now) == 160
+    assert len(now) == PARTS
     assert parts.items() <= now.items()  # not written again
     assert (files / "on.json").read_bytes() == (files / "whole.json").read_bytes()
     assert (files / "whole.json").read_text().count(",") > 20
