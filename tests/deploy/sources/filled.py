@@ -5,6 +5,7 @@ What was there before is replaced.
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from contextlib import contextmanager
 
@@ -51,7 +52,10 @@ def lancedb(folder, ids, vectors, metric):
     rows = pa.table({"key": pa.array(ids), "e": column})
     table = module.connect(str(folder)).create_table("words", rows, mode="overwrite")
     if metric != "ip":
-        table.create_index("e", config=module.index.IvfFlat(distance_type=metric, num_partitions=1))
+        if "config" in inspect.signature(table.create_index).parameters:  # from 0.34 on
+            table.create_index("e", config=module.index.IvfFlat(distance_type=metric, num_partitions=1))
+        else:
+            table.create_index(metric, num_partitions=1, vector_column_name="e", index_type="IVF_FLAT")
     return f"lancedb:{folder}?id=key"
 
 
