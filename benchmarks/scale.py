@@ -185,7 +185,7 @@ def measure(folder: Path, rows: int, n_queries: int, command: str, repeats: int)
 
 
 def claims_of(command: str, rows: int, spent: Spent, least: Spent) -> list[Claim]:
-    time_bound, memory_bound = (1.3, 1.5) if command == "path" else (15.0, 1.5)
+    time_bound, memory_bound = (1.3, 1.5) if command == "path" else (9.0, 1.5)
     name = f"radii {command}, {rows:,} rows"
     return [
         Claim(f"{name}: time / floor", spent.seconds / least.seconds, time_bound, 1.3),
