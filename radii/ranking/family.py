@@ -43,8 +43,10 @@ class Affine:
     scale: Floats
 
     def part(self, queries: Ints) -> Affine:
-        """Of some of the queries."""
-        return Affine(self.left[queries], self.right, self.scale)
+        """Of some of the queries, with the bound of all."""
+        some = Affine(self.left[queries], self.right, self.scale)
+        some.__dict__["bound"] = self.bound
+        return some
 
     @cached_property
     def bound(self) -> float:
