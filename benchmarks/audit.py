@@ -35,7 +35,7 @@ def main() -> None:
 
     spent = side_by_side(2, path=path, audit=audit)
     print(f"path {spent['path']:.1f} s, audit {spent['audit']:.1f} s")
-    judge([Claim("whole audit / exponent path, 82,115 × 2,000", spent["audit"] / spent["path"], 20, 3)])
+    judge([Claim("whole audit / exponent path, 82,115 × 2,000", spent["audit"] / spent["path"], 16, 3)])
 
 
 if __name__ == "__main__":
