@@ -22,8 +22,6 @@ _FEW = 600  # documents: to look for those that cannot rank takes longer than to
 
 _TOGETHER = 1 << 17  # heights of lines looked at together: a megabyte
 
-_ALL = slice(None)
-
 Found = list[tuple[Ints, Floats]]
 
 
@@ -62,16 +60,20 @@ def exhaustive(
         own = np.flatnonzero(excluded[rows] >= 0)
         allowed[own, excluded[rows[own]]] = False
         block = _Block(rows, sims, allowed, error)
-        enough = [block.enough(family, k) for family in families]
         wanting = [np.array([row in some for row in rows.tolist()]) for some in asked]
+        blocks = [
+            block.under(family) if want.any() else block
+            for family, want in zip(families, wanting, strict=True)
+        ]
+        enough = [own.enough(family, k) for family, own in zip(families, blocks, strict=True)]
         masks = [
-            block.possible(family, want & sure, k, nodes)
-            for family, want, sure in zip(families, wanting, enough, strict=True)
+            own.possible(family, want & sure, k, nodes)
+            for family, own, want, sure in zip(families, blocks, wanting, enough, strict=True)
         ]
         for at, row in enumerate(rows.tolist()):
             asking = [place for place, want in enumerate(wanting) if want[at]]
             kept = {
-                place: block.reaching(families[place], at, np.flatnonzero(masks[place][at]), k, nodes)
+                place: blocks[place].reaching(families[place], at, np.flatnonzero(masks[place][at]), k, nodes)
                 for place in asking
                 if enough[place][at]
             }
@@ -92,7 +94,7 @@ def exhaustive(
 
 
 class _Block:
-    """Cosines of some queries with every document, and what they rule out.
+    """Cosines of some queries with every document, or what a family puts in their place; what they rule out.
 
     Attributes
     ----------
@@ -108,47 +110,42 @@ class _Block:
 
     @cached_property
     def _logs(self) -> tuple[Floats, Floats]:
-        return _logs(self.sims, self.error)
+        """Bounds of log cosine; documents that are not positive are dealt with by `possible`."""
+        low = np.log(np.maximum(self.sims - self.error, 1e-300))
+        # Twice the error: never log of zero.
+        return low, np.log(np.maximum(self.sims + 2 * self.error, 1e-300))
 
     @cached_property
     def _sure(self) -> Ints:
-        return self._positive(self.sims, self.error)
-
-    def _positive(self, sims: Floats, error: float) -> Ints:
         """(n_rows,) how many documents are surely positive."""
-        positive: Ints = np.count_nonzero((sims > error) & self.allowed, axis=1)
+        positive: Ints = np.count_nonzero((self.sims > self.error) & self.allowed, axis=1)
         return positive
 
-    def similarities(self, family: Family, at: Ints | int | slice = _ALL) -> tuple[Floats, float]:
-        """What the family takes for the cosines of one or some of the rows, and how far off it may be."""
+    def under(self, family: Family) -> _Block:
+        """The same with what the family takes for the cosines."""
         if family.affine is None:
-            return self.sims[at], self.error
-        return family.similarities(self.sims[at], self.rows[at]), 4.0 * self.error * family.affine.bound
+            return self
+        error = 4.0 * self.error * family.affine.bound
+        return _Block(self.rows, family.similarities(self.sims, self.rows), self.allowed, error)
 
     def enough(self, family: Family, k: int) -> Bools:
         """(n_rows,) whether a row has k documents that are surely positive, or needs none to be."""
         if family.additive:
             return np.ones(len(self.rows), dtype=bool)
-        sure = self._sure if family.affine is None else self._positive(*self.similarities(family))
-        return sure >= k
+        return self._sure >= k
 
     def _heights(self, family: Family, at: Ints | int) -> tuple[Floats, Floats]:
         """Bounds of every document's height at γ = 0, for one or some of the rows."""
         if family.additive:
-            some, error = self.similarities(family, at)
-            return some - error, some + error
-        if family.affine is None:
-            low, high = (part[at] for part in self._logs)
-        else:
-            low, high = _logs(*self.similarities(family, at))
+            return self.sims[at] - self.error, self.sims[at] + self.error
+        low, high = (part[at] for part in self._logs)
         return (low, high) if family.base is None else (low + family.base, high + family.base)
 
     def possible(self, family: Family, which: Bools, k: int, nodes: Floats) -> Bools:
         """(n_rows, n_docs) what can reach the top k, judged at three nodes; for rows in `which` only."""
         here = self.allowed & which[:, None]
         if not family.additive:
-            sims, error = self.similarities(family)
-            here &= sims > -error
+            here &= self.sims > -self.error
         n = self.sims.shape[1]
         if n <= _FEW:
             return here
@@ -170,12 +167,6 @@ class _Block:
         low, high = (part[None, some] for part in self._heights(family, at))
         left: Ints = some[reachable_together(low, high, family.slope[some], k, nodes)[0]]
         return left
-
-
-def _logs(sims: Floats, error: float) -> tuple[Floats, Floats]:
-    """Bounds of the logarithm; documents that are not positive are dealt with by `possible`."""
-    # Twice the error: never log of zero.
-    return np.log(np.maximum(sims - error, 1e-300)), np.log(np.maximum(sims + 2 * error, 1e-300))
 
 
 def _cosines(docs: Embeddings, queries: Embeddings, which: Ints) -> Iterator[tuple[Ints, Floats]]:

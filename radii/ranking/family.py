@@ -100,10 +100,6 @@ class Family:
         slope *= exponent
         return cls(slope, base=base)
 
-    def on(self, affine: Affine) -> Family:
-        """`power` of this in the place of the cosine."""
-        return Family(self.slope, base=self.base, affine=affine)
-
     @classmethod
     def bias(cls, penalty: Floats, *, scale: float = 1.0) -> Family:
         """cos − γ · scale · penalty, for (n_docs,) finite penalties."""

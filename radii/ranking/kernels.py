@@ -296,7 +296,7 @@ def compact(
     Parameters
     ----------
     seen, cosines, count
-        As in `scan_pieces`; shortened in place.
+        As in `scan`; shortened in place.
     weight : (n_docs, 2) float32, or (1, 2) where it is the same for all documents
         What γ does to a cosine at the first node, and from one node to the next: a factor, or a term.
     relief : (n_nodes, n_segments) float32

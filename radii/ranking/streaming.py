@@ -29,7 +29,7 @@ from radii.ranking.family import Group, distinct
 from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
 from radii.ranking.segments import Arm, Sides, chunks, rounding
-from radii.ranking.survivors import unit_rows, with_cosines
+from radii.ranking.survivors import found_by, unit_rows
 from radii.ranking.threads import Run, available_threads, cuts, threads
 
 GROWTH = 1.5  # buffers are compacted whenever the documents seen have grown by this factor
@@ -240,15 +240,7 @@ def stream(
             compacted = piece.stop if compact else compacted
             if progress is not None:
                 progress(piece.stop, n)
-        return [
-            [
-                with_cosines(
-                    run, [part.buffers[place].survivors() for part in own], family, docs, group.queries, count
-                )
-                for place, family in enumerate(group.families)
-            ]
-            for group, own in zip(groups, parts, strict=True)
-        ]
+        return found_by(run, docs, groups, parts, count)
 
 
 def _shares(

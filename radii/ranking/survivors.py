@@ -7,14 +7,14 @@ same document know it by the same number, to the bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
 from radii.ranking import kernels
-from radii.ranking.family import Family
+from radii.ranking.family import Family, Group
 from radii.ranking.score import Ints
 from radii.ranking.threads import Run, cuts
 
@@ -37,6 +37,36 @@ def unit_rows(
         made(plain, norms, order[part], unit[part])
 
     run(fill, cuts(len(order), -(-len(order) // n_threads)))
+
+
+class Held(Protocol):
+    """Some documents that some queries have kept."""
+
+    def survivors(self) -> tuple[Ints, Ints]:
+        """Entries of each query, and document rows query by query, ascending within each."""
+
+
+class Holder(Protocol):
+    """Some queries of a group, with what they have kept under each of its families."""
+
+    @property
+    def buffers(self) -> Sequence[Held]:
+        """One per family."""
+
+
+def found_by(
+    run: Run, docs: Embeddings, groups: Sequence[Group], holders: Sequence[Sequence[Holder]], n_threads: int
+) -> list[list[tuple[Ints, Ints, Floats]]]:
+    """What all holders of a group have kept under each of its families, with exact cosines."""
+    return [
+        [
+            with_cosines(
+                run, [one.buffers[place].survivors() for one in own], family, docs, group.queries, n_threads
+            )
+            for place, family in enumerate(group.families)
+        ]
+        for group, own in zip(groups, holders, strict=True)
+    ]
 
 
 def with_cosines(

@@ -35,7 +35,7 @@ from radii.ranking.score import Ints
 from radii.ranking.search import Sizes
 from radii.ranking.segments import deal, rounding, summits
 from radii.ranking.streaming import GROWTH, pieces_of
-from radii.ranking.survivors import unit_rows, with_cosines
+from radii.ranking.survivors import found_by, unit_rows
 from radii.ranking.threads import Run, available_threads, cuts, threads
 
 _HEIGHTS = 1 << 22  # heights of lines looked at together: 16 MB, a few times over
@@ -262,15 +262,7 @@ def stream(
                 compacted = piece.stop if compact else compacted
                 if progress is not None:
                     progress(piece.stop, n)
-        return [
-            [
-                with_cosines(
-                    run, [share.buffers[at].survivors() for share in own], family, docs, group.queries, count
-                )
-                for at, family in enumerate(group.families)
-            ]
-            for group, own in zip(groups, shares_of, strict=True)
-        ]
+        return found_by(run, docs, groups, shares_of, count)
 
 
 def _blocks(

@@ -31,7 +31,7 @@ def families_of(docs, n_queries, seed):
         Family.power(rng.integers(1, 4, n), base=rng.normal(0, 0.3, n).round(1)),
         Family.bias(rng.normal(size=n).round(1)),
         Family.fixed(affine),
-        Family.power(docs.norms).on(affine),
+        Family(np.log(docs.norms), affine=affine),
     ]
 
 

@@ -173,7 +173,7 @@ def test_a_power_of_changed_cosines_is_the_direct_ranking(case, block, nodes, ra
         rng.choice([0.0, 0.5, 1.0], len(docs)),
     )
     base, multiplier = rng.normal(0.0, 0.3, len(docs)), rng.uniform(0.5, 2.0, len(docs))
-    family = Family.power(multiplier, base=base).on(affine)
+    family = Family(np.log(multiplier), base=base, affine=affine)
     nobody = np.full(len(queries), -1)
     for sizes in (None, Sizes(block=block, queries=1, first=2, segments=3, nodes=nodes)):
         [found] = find_candidates(docs, queries, [family], case.k, gammas, nobody, Search(sizes=sizes))
@@ -190,7 +190,7 @@ def test_a_larger_corpus_of_changed_cosines():
     docs, queries = Embeddings.of(docs), Embeddings.of(queries)
     rng = np.random.default_rng(2)
     affine = Affine(rng.normal(0, 0.2, (20, 3)), rng.normal(0, 0.3, (4000, 3)), rng.uniform(0.2, 1.0, 4000))
-    families = [Family.power(docs.norms), Family.power(docs.norms).on(affine)]
+    families = [Family.power(docs.norms), Family(np.log(docs.norms), affine=affine)]
     asked = docs, queries, families, 10, (-1.0, 1.0), np.full(20, -1)
     together = find_candidates(*asked, Search(sizes=Sizes(block=512)))
     for family, one, other in zip(families, together, find_candidates(*asked), strict=True):

@@ -48,7 +48,7 @@ def families_of(docs, queries, seed=0):
         Family.power(rng.integers(1, 9, n), base=rng.normal(0, 0.3, n)),
         Family.bias(rng.normal(0, 0.2, n)),
         Family.fixed(affine),
-        Family.power(docs.norms).on(affine),
+        Family(np.log(docs.norms), affine=affine),
     ]
 
 
