@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from radii.data.files import Stamp
 from radii.data.ids import RowNumbers, rows_of
-from radii.data.processors import ahead
-from radii.data.rows import SHARED, cached, dividing, row_norms, share_out, widening
+from radii.data.processors import SHARED, ahead, share_out
 from radii.data.rows import Floats as Floats
 from radii.data.rows import Vectors as Vectors
+from radii.data.rows import cached, dividing, row_norms, widening
 from radii.data.shards import Shards, Stamps
 from radii.errors import InputError, shown
 

@@ -11,6 +11,8 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
+SHARED = 1 << 22  # numbers; work on more than this is worth other threads
+
 
 def available_threads() -> int:
     """Processors that this process may use."""
@@ -26,6 +28,15 @@ def cuts(n: int, step: int = 1 << 16) -> list[slice]:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     return [slice(at, min(at + step, n)) for at in range(0, n, max(1, step))]
+
+
+def share_out(job: Callable[[Item], Made], over: Iterable[Item], size: int) -> Iterator[Made]:
+    """`map(job, over)`, on all processors where it is about more than a few million numbers."""
+    if size <= SHARED:
+        yield from map(job, over)
+        return
+    with ThreadPoolExecutor(available_threads()) as pool:
+        yield from pool.map(job, over)
 
 
 def ahead(make: Callable[[Item], Made], over: Iterable[Item], by: int = 2) -> Iterator[Made]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from radii.data.processors import available_threads, cuts
+from radii.data.processors import cuts, share_out
 
 Vectors = npt.NDArray[Any]  # (n, dim), any float dtype, possibly a memory map
 Floats = npt.NDArray[np.float64]
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 
-SHARED = 1 << 22  # numbers; more than this are shared between threads
 # A block of this many bytes stays in the processor's own cache: twice as fast for sums that read it once.
 _CACHED_BYTES = 1 << 20
 _COMPILED = 1 << 26  # halves; more than this are widened by a kernel, whose import takes as long as these
@@ -44,15 +40,6 @@ def row_norms(vectors: Vectors) -> Floats:
 def cached(vectors: Vectors) -> list[slice]:
     """Cuts of the rows that fit a processor's own cache in float64."""
     return cuts(len(vectors), max(1, _CACHED_BYTES // (8 * vectors.shape[1])))
-
-
-def share_out(job: Callable[[Item], Made], over: Iterable[Item], size: int) -> Iterator[Made]:
-    """`map(job, over)`, on all processors where it is about more than a few million numbers."""
-    if size <= SHARED:
-        yield from map(job, over)
-        return
-    with ThreadPoolExecutor(available_threads()) as pool:
-        yield from pool.map(job, over)
 
 
 def _norms(block: Floats) -> Floats:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from radii.data.embeddings import Floats
-from radii.data.rows import share_out
+from radii.data.processors import share_out
 from radii.data.scratch import scratch
 from radii.evidence.arms import NORM, RESIDUAL, Contender, Start, multiplier
 from radii.evidence.holdout import held_out

@@ -20,7 +20,7 @@ def directions(some: Embeddings, at: Any, out: Single | None = None) -> Single:
     some : Embeddings
     at : slice or (n_rows,) int64
     """
-    from radii.ranking import kernels  # imports numba
+    from radii.ranking import row_kernels as kernels  # imports numba
 
     rows = np.asarray(some.vectors[at])
     unit = np.empty(rows.shape, dtype=np.float32) if out is None else out

@@ -1,6 +1,6 @@
 """Numba kernels of the exponent path. Plain arrays in, plain arrays out; every check happens before.
 
-Each is the work of one thread on its own queries (or rows) and releases the interpreter's lock: the caller
+Each is the work of one thread on its own queries and releases the interpreter's lock: the caller
 runs several at once, and no result depends on how many. Compiled on first use and cached on disk.
 
 Inner loops are written so that the compiler can vectorise them: no branches, plain arrays.
@@ -13,78 +13,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from radii.data.half import as_single
-
 CHUNK = 32  # similarities looked at together
 _HUGE = np.float32(3e38)  # stands for infinity where fast maths may not meet one
 _HUGE_BITS = _HUGE.view(np.int32)
 _DOWN = np.float32(1.0 - 1e-5)  # lowers a threshold by more than float32 rounding can raise it
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def unit_rows(rows: Any, norms: Any, order: Any, out: Any) -> None:
-    """out[i] = rows[order[i]] / norms[order[i]] in float32: rows (n, dim), out (n, dim)."""
-    for i in range(len(order)):
-        row, unit, scale = rows[order[i]], out[i], 1.0 / norms[order[i]]
-        if 1e-30 < scale < 1e30:
-            factor = np.float32(scale)
-            for j in range(len(row)):
-                unit[j] = np.float32(row[j]) * factor
-        else:
-            for j in range(len(row)):
-                unit[j] = row[j] * scale
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def unit_rows_of_halves(halves: Any, norms: Any, order: Any, out: Any) -> None:
-    """`unit_rows` of half precision, given as uint16."""
-    for i in range(len(order)):
-        row, unit, scale = halves[order[i]], out[i], 1.0 / norms[order[i]]
-        if 1e-30 < scale < 1e30:
-            factor = np.float32(scale)
-            for j in range(len(row)):
-                unit[j] = as_single(row[j]) * factor
-        else:
-            for j in range(len(row)):
-                unit[j] = as_single(row[j]) * scale
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def quotients(rows: Any, norms: Any, out: Any) -> None:
-    """out[i] = rows[i] / norms[i], divided in float64: rows (n, dim), out (n, dim) float32."""
-    for i in range(len(rows)):
-        row, unit, norm = rows[i], out[i], norms[i]
-        for j in range(len(row)):
-            unit[j] = np.float32(np.float64(row[j]) / norm)
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def quotients_of_halves(halves: Any, norms: Any, out: Any) -> None:
-    """`quotients` of half precision, given as uint16."""
-    for i in range(len(halves)):
-        row, unit, norm = halves[i], out[i], norms[i]
-        for j in range(len(row)):
-            unit[j] = np.float32(np.float64(as_single(row[j])) / norm)
-
-
-# The compiler may sum in another order than written, so as to use vector registers, but always in the same.
-_SUM = {"reassoc", "contract", "nsz"}
-
-
-@njit(nogil=True, cache=True, fastmath=_SUM)  # type: ignore[untyped-decorator]
-def _wide_dot(row: Any, query: Any) -> float:
-    """⟨row, query⟩ in float64; `query` is float64."""
-    total = 0.0
-    for j in range(len(row)):
-        total += np.float64(row[j]) * query[j]
-    return total
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def pair_dots(docs: Any, queries: Any, rows: Any, owner: Any, out: Any) -> None:
-    """out[i] = ⟨docs[rows[i]], queries[owner[i]]⟩ in float64, always summed in the same order."""
-    for i in range(len(rows)):
-        out[i] = _wide_dot(docs[rows[i]], queries[owner[i]])
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

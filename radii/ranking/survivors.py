@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
-from radii.ranking import kernels
+from radii.ranking import row_kernels as kernels
 from radii.ranking.family import Family, Group
 from radii.ranking.score import Ints
 from radii.ranking.threads import Run, cuts

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from radii.data.embeddings import Embeddings, Floats
-from radii.data.processors import cuts
-from radii.data.rows import share_out
+from radii.data.processors import cuts, share_out
 from radii.errors import InputError
 
 # A mean of unit vectors that cancel is rounding: some units of 1e-16, in any direction.

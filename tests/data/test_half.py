@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as hnp
 
-from radii.data import rows
+from radii.data import processors, rows
 from radii.data.embeddings import Embeddings
 from radii.data.half import widen
 from radii.data.rows import row_norms
-from radii.ranking.kernels import segment_maxima, unit_rows, unit_rows_of_halves
+from radii.ranking.kernels import segment_maxima
+from radii.ranking.row_kernels import unit_rows, unit_rows_of_halves
 
 EVERY = np.arange(1 << 16, dtype=np.uint16).reshape(256, 256)
 
@@ -32,7 +33,7 @@ def test_blocks_and_norms_do_not_depend_on_what_widens(monkeypatch):
     plain = row_norms(vectors), np.concatenate([block for _, block in Embeddings.of(vectors).blocks(500)])
     unit = plain[1] / plain[0][:, None]
     monkeypatch.setattr(rows, "_COMPILED", 0)
-    monkeypatch.setattr(rows, "SHARED", 0)
+    monkeypatch.setattr(processors, "SHARED", 0)
     monkeypatch.setattr(rows, "_CACHED_BYTES", 4096)
     assert (row_norms(vectors) == plain[0]).all()
     docs = Embeddings.of(vectors)
