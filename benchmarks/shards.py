@@ -46,7 +46,7 @@ def rates(spread: float) -> None:
     docs, queries = corpus(spread)
     seconds, _ = timed(lambda: row_norms(docs.vectors))
     print(f"sd of log r {spread}: norms {docs.vectors.nbytes / seconds / 1e9:.1f} GB/s")
-    families, asked = [Family.power(docs.norms)], Asked(queries, K, GAMMAS, Search("numba", ONE))
+    families, asked = [Family.power(docs.norms)], Asked(K, GAMMAS, Search("numba", ONE))
     for shard in (N, N // 4, N // 16):
         parts, spent, kept = [], 0.0, 0
         for rows in cuts(N, shard):
@@ -67,7 +67,7 @@ def main() -> None:
     docs, queries = corpus(0.3)
     families, asked = [Family.power(docs.norms)], (K, GAMMAS, NOTHING)
     whole = Search("numba", ONE)
-    find_part(docs, [Group(queries, families, NOTHING)], Asked(queries, *asked[:2], whole))  # compile
+    find_part(docs, [Group(queries, families, NOTHING)], Asked(*asked[:2], whole))  # compile
     rates(0.1)
     rates(0.3)
     with TemporaryDirectory() as folder:

@@ -47,7 +47,7 @@ class Folder:
         # Backends here sum cosines in one order. How the work is cut changes no result, and is left out.
         backend = asked.search.backend if asked.search.backend not in ("auto", "ray") else "numba"
         lefts = [family.affine.left for family in group.families if family.affine is not None]
-        queries = [asked.queries.vectors, asked.queries.norms, *lefts]
+        queries = [group.queries.vectors, group.queries.norms, *lefts]
         common = common_digest("candidates", (asked.k, asked.gamma_range, backend), queries)
         return cls(asked.search.work, docs, group, common)
 

@@ -39,9 +39,8 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is asked of every part: as in `find_candidates`."""
+    """What is asked of every part, whoever asks: as in `find_candidates`."""
 
-    queries: Embeddings
     k: int
     gamma_range: tuple[float, float]
     search: Search
@@ -56,15 +55,14 @@ def find_in_parts(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[list[Candidates]]:
     """`find_together`, part by part: on this machine, or group by group on a cluster."""
-    shards = cuts(len(docs), search.shard)
-    asked = [Asked(group.queries, k, gamma_range, search) for group in groups]
+    shards, asked = cuts(len(docs), search.shard), Asked(k, gamma_range, search)
     if search.backend == "ray":
         from radii.ranking.ray_cluster import find_on_cluster
 
         found = []
-        for place, (group, own) in enumerate(zip(groups, asked, strict=True)):
+        for place, group in enumerate(groups):
             told = None if progress is None else partial(_share, progress, place, len(groups))
-            found.append(find_on_cluster(docs, group.families, group.excluded, own, shards, told))
+            found.append(find_on_cluster(docs, group, asked, shards, told))
     else:
         found = _here(docs, groups, asked, shards, progress)
     return [[part.candidates for part in parts] for parts in found]
@@ -78,13 +76,13 @@ def _share(progress: Callable[[int, int], None], place: int, places: int, done: 
 def _here(
     docs: Embeddings,
     groups: Sequence[Group],
-    asked: Sequence[Asked],
+    asked: Asked,
     shards: Sequence[slice],
     progress: Callable[[int, int], None] | None,
 ) -> list[list[Part]]:
     from radii.ranking.kept import Folder
 
-    folders = [Folder.of(docs, *pair) for pair in zip(groups, asked, strict=True)]
+    folders = [Folder.of(docs, group, asked) for group in groups]
     waiting: list[list[list[Part]]] = [[] for _ in groups]
     for rows in shards:
         own = restricted_together(groups, rows)
@@ -92,7 +90,7 @@ def _here(
         missing = [place for place, kept in enumerate(found) if kept is None]
         if missing:
             told = None if progress is None else _shifted(progress, rows.start, len(docs))
-            made = find_part(window(docs, rows), [own[place] for place in missing], asked[0], told)
+            made = find_part(window(docs, rows), [own[place] for place in missing], asked, told)
             for place, some in zip(missing, made, strict=True):
                 found[place], folder = some, folders[place]
                 if folder is not None:
@@ -100,12 +98,10 @@ def _here(
         for place, kept in enumerate(found):
             waiting[place].append(placed(kept or [], own[place].families, rows.start))
             if len(waiting[place]) == TOGETHER:
-                waiting[place] = [merge(waiting[place], asked[place])]
+                waiting[place] = [merge(waiting[place], asked)]
         if progress is not None:
             progress(rows.stop, len(docs))
-    return [
-        parts[0] if len(parts) == 1 else merge(parts, own) for parts, own in zip(waiting, asked, strict=True)
-    ]
+    return [parts[0] if len(parts) == 1 else merge(parts, asked) for parts in waiting]
 
 
 def find_part(
@@ -114,10 +110,7 @@ def find_part(
     asked: Asked,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[list[Candidates]]:
-    """Candidates of one part under each family of each group, whose rows are those of the part.
-
-    Of `asked` all but the queries counts, which are those of the groups.
-    """
+    """Candidates of one part under each family of each group, whose rows are those of the part."""
     docs.unchanged()
     search = replace(asked.search, work=None)
     return search_all(docs, groups, asked.k, asked.gamma_range, search, progress)
@@ -184,9 +177,13 @@ def window(docs: Embeddings, rows: slice) -> Embeddings:
     return part
 
 
-def restricted(family: Family, rows: slice, cut: Callable[[Floats], Floats] | None = None) -> Family:
-    """The family of these documents alone; `cut` takes them from a column."""
-    of = cut or (lambda column: column[rows])
+def restricted(family: Family, rows: slice) -> Family:
+    """The family of these documents alone."""
+    return _cut(family, lambda column: column[rows])
+
+
+def _cut(family: Family, of: Callable[[Floats], Floats]) -> Family:
+    """The family of some documents; `of` takes them from a column."""
     base, affine = family.base, family.affine
     if affine is not None:
         affine = Affine(affine.left, of(affine.right), of(affine.scale))
@@ -197,10 +194,10 @@ def restricted_together(groups: Sequence[Group], rows: slice) -> list[Group]:
     """The groups of these documents alone. What they share, families and columns, they go on sharing."""
     columns: dict[int, Floats] = {}
 
-    def cut(column: Floats) -> Floats:
+    def once(column: Floats) -> Floats:
         return columns.setdefault(id(column), column[rows])
 
-    known = {id(family): restricted(family, rows, cut) for family in distinct(groups)}
+    known = {id(family): _cut(family, once) for family in distinct(groups)}
     return [
         Group(group.queries, [known[id(family)] for family in group.families], within(group.excluded, rows))
         for group in groups

@@ -57,13 +57,12 @@ class Stored:
 
 def find_on_cluster(
     docs: Embeddings,
-    families: Sequence[Family],
-    excluded: Ints,
+    group: Group,
     asked: Asked,
     shards: Sequence[slice],
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Part]:
-    """Candidates of the whole corpus under each family; see `find_candidates`.
+    """Candidates of the whole corpus under each family of a group; see `find_candidates`.
 
     Raises
     ------
@@ -74,19 +73,20 @@ def find_on_cluster(
         whose workers died more than `RETRIES` times.
     """
     ray = connected()
-    folder = Folder.of(docs, Group(asked.queries, families, excluded), asked)
-    shared = ray.put(_portable(asked))
+    folder = Folder.of(docs, group, asked)
+    queries, shared = ray.put(_plain(group.queries)), ray.put(_of_a_task(asked))
     find = ray.remote(num_returns=2, max_retries=RETRIES)(find_rows)
     join = ray.remote(max_retries=RETRIES)(join_parts)
     tree: list[list[Any]] = [[]]
 
     def start(rows: slice) -> Any:
-        own = [restricted(family, rows) for family in families]
+        own = [restricted(family, rows) for family in group.families]
         kept = folder.read(rows) if folder is not None else None
         if kept is None:
             where, norms = source_of(ray, docs, rows), docs.norms[rows]
+            outside = within(group.excluded, rows)
             told, found = find.remote(
-                version("radii"), where, norms, rows.start, own, within(excluded, rows), shared
+                version("radii"), where, norms, rows.start, queries, own, outside, shared
             )
         else:
             told, found = None, ray.put(placed(kept, own, rows.start))
@@ -150,6 +150,7 @@ def find_rows(
     where: Stored | Vectors,
     norms: Floats,
     first: int,
+    queries: Embeddings,
     families: Sequence[Family],
     excluded: Ints,
     asked: Asked,
@@ -157,7 +158,7 @@ def find_rows(
     """How many candidates the rows that begin at `first` have, and which."""
     same_version(driver)
     docs = rows_of(where, norms, first)
-    [some] = find_part(docs, [Group(asked.queries, families, excluded.copy())], asked)
+    [some] = find_part(docs, [Group(queries, families, excluded.copy())], asked)
     found = placed(some, families, first)
     return sum(len(part.candidates.rows) for part in found), found
 
@@ -242,15 +243,17 @@ def _hang(tree: list[list[Any]], found: Any, join: Callable[[list[Any]], Any]) -
         found, tree[level] = join(tree[level]), []
 
 
-def _portable(asked: Asked) -> Asked:
-    """The question as plain arrays, for one thread per task: a cluster counts tasks, not threads."""
-    queries = asked.queries
+def _plain(queries: Embeddings) -> Embeddings:
+    """As plain arrays, which travel."""
     plain = Embeddings(queries.ids, np.array(queries.vectors), queries.source)
     plain.__dict__["norms"] = queries.norms
+    return plain
+
+
+def _of_a_task(asked: Asked) -> Asked:
+    """With one thread per task: a cluster counts tasks, not threads."""
     sizes = replace(asked.search.sizes or Sizes(), threads=1)
-    return replace(
-        asked, queries=plain, search=replace(asked.search, backend="numba", sizes=sizes, work=None)
-    )
+    return replace(asked, search=replace(asked.search, backend="numba", sizes=sizes, work=None))
 
 
 def source_of(ray: Any, docs: Embeddings, rows: slice) -> Any:

@@ -57,7 +57,7 @@ def found_in(docs, queries, families, excluded, asked, shards):
     parts = []
     for rows in shards:
         own = [restricted(family, rows) for family in families]
-        group = Group(asked.queries, own, within(excluded, rows))
+        group = Group(queries, own, within(excluded, rows))
         [found] = find_part(window(docs, rows), [group], asked)
         parts.append(placed(found, own, rows.start))
     return parts
@@ -73,7 +73,7 @@ def test_any_cut_and_any_order_of_merging(case, data):
     excluded = np.arange(len(queries)) if data.draw(st.booleans()) else np.full(len(queries), -1)
     excluded[excluded >= n] = -1
     search = Search("numba", SIZES)
-    asked = Asked(queries, case.k, gammas, search)
+    asked = Asked(case.k, gammas, search)
     [whole] = search_all(docs, [Group(queries, families, excluded)], case.k, gammas, search)
     edges = sorted({0, n, *data.draw(st.lists(st.integers(0, n), max_size=6))})
     shards = [slice(a, b) for a, b in pairwise(edges)]
@@ -101,7 +101,7 @@ def test_larger_parts(dtype, shift):
     queries = Embeddings.of((rng.normal(size=(m, 21)) + 1.5 * shift).astype(dtype))
     families, gammas = families_of(docs, m, 1), (-1.0, 1.0)
     excluded, search = np.arange(m), Search("numba", shard=700)
-    asked = Asked(queries, k, gammas, search)
+    asked = Asked(k, gammas, search)
     [whole] = search_all(docs, [Group(queries, families, excluded)], k, gammas, search)
     parts = found_in(docs, queries, families, excluded, asked, partition.cuts(n, 700))
     merged = merge([merge(parts[:3], asked), merge(parts[3:], asked)], asked)

@@ -65,9 +65,9 @@ def shards_of(edges, n):
 
 
 def on_cluster(docs, queries, families, edges, work=None):
-    asked = Asked(queries, K, GAMMAS, Search("ray", work=work))
-    excluded = np.arange(len(queries))
-    found = ray_cluster.find_on_cluster(docs, families, excluded, asked, shards_of(edges, len(docs)))
+    group = Group(queries, families, np.arange(len(queries)))
+    asked = Asked(K, GAMMAS, Search("ray", work=work))
+    found = ray_cluster.find_on_cluster(docs, group, asked, shards_of(edges, len(docs)))
     return [part.candidates for part in found]
 
 
